@@ -1,0 +1,113 @@
+// Package backend defines what a store of leases and inventory can do. Front
+// ends and the SQL functions know only this package; backend/inprocess and
+// backend/redis implement it, and backend/backendtest is the suite that both
+// must pass.
+//
+// The rules are those of a lease lock with a fencing token: one holder per key,
+// a lease that ends by itself, a token that only rises. A lease is counted from
+// the grant on the backend's own clock; the holder must count from before it
+// sent the request.
+package backend
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// MaxNameBytes is the longest key or pool name that a backend must take.
+const MaxNameBytes = 1024
+
+// MaxToken is the first value that no token reaches, so that a reader who keeps
+// numbers as IEEE doubles (JSON in a browser) reads every token exactly.
+const MaxToken = 1 << 53
+
+// Scope is the name space of keys and pools. Two scopes that differ in any
+// field share nothing; an implementation must encode them so that no choice of
+// names makes two of them collide.
+type Scope struct {
+	Tenant     string
+	Repository string
+	Branch     string
+}
+
+// Grant is the answer to Acquire. When Acquired is false the other fields are
+// zero: another holder has the key.
+type Grant struct {
+	Acquired bool
+	Token    int64 // fencing token, greater than every earlier one of the key
+	// ExpiresAt is the end of the lease by the wall clock, for people to read.
+	// Nothing may decide by it whether a lease is over.
+	ExpiresAt time.Time
+}
+
+// Claimed is the answer to Claim: whether all units were taken, and what
+// remains in the pool after the call.
+type Claimed struct {
+	Claimed   bool
+	Remaining int64
+}
+
+// Locker keeps leases. All methods are safe for concurrent use. Callers have
+// checked the arguments: 1 to MaxNameBytes bytes of key, ttl of at least 1 ms.
+//
+// An error means an outage and never contention; contention is a false answer
+// without an error. See the Err values for what an error says about what was
+// applied. ctx ends the call; what was applied by then is undone, or the error
+// wraps ErrInDoubt.
+type Locker interface {
+	// Acquire grants key for ttl unless a live lease exists. Leases are not
+	// re-entrant: the holder is refused as anybody else is.
+	Acquire(ctx context.Context, scope Scope, key string, ttl time.Duration) (Grant, error)
+	// Release ends the lease and reports true if it still carried this token.
+	Release(ctx context.Context, scope Scope, key string, token int64) (bool, error)
+	// Renew moves the end of the lease to now+ttl, never to an earlier time, and
+	// reports true if the lease still carried this token. It never revives a
+	// lease that is over.
+	Renew(ctx context.Context, scope Scope, key string, token int64, ttl time.Duration) (bool, error)
+}
+
+// Inventory keeps counted pools. All methods are safe for concurrent use.
+// Callers have checked the arguments: 1 to MaxNameBytes bytes of pool, n of at
+// least 1, capacity of at least 0. Errors are as for Locker.
+type Inventory interface {
+	// Claim takes n units or none. The first claim on a pool creates it with
+	// capacity units, even when it asks for more than that; later capacities are
+	// ignored.
+	Claim(ctx context.Context, scope Scope, pool string, n, capacity int64) (Claimed, error)
+	// Restock gives n units back and reports what remains then. It is not capped
+	// at the capacity. It fails with ErrNoPool for a pool that no claim has
+	// created, and with ErrCountOverflow beyond the range of int64.
+	Restock(ctx context.Context, scope Scope, pool string, n int64) (int64, error)
+}
+
+// Backend is a store of both kinds.
+type Backend interface {
+	Locker
+	Inventory
+	// Close stops the backend's goroutines and waits for them. Calls after it
+	// fail with ErrUnavailable. It may be called more than once.
+	Close() error
+}
+
+// Errors of every backend; compare with errors.Is. Any other error counts as
+// ErrInDoubt, which is the only safe reading of an error that says nothing.
+var (
+	// ErrNoPool: units were released to a pool that does not exist. Nothing changed.
+	ErrNoPool = errors.New("pool does not exist")
+	// ErrCountOverflow: the count would leave the range of int64. Nothing changed.
+	ErrCountOverflow = errors.New("pool count out of range")
+	// ErrUnavailable: the store cannot be reached or refuses; certainly nothing
+	// was applied, so the call may be repeated.
+	ErrUnavailable = errors.New("lock backend unavailable")
+	// ErrOutOfResources: the store has no room; certainly nothing was applied.
+	ErrOutOfResources = errors.New("lock backend out of resources")
+	// ErrInDoubt: the outcome is unknown; the call may have been applied.
+	ErrInDoubt = errors.New("outcome of the call is unknown")
+	// ErrUnwritable: the store can no longer be written until it is reopened.
+	ErrUnwritable = errors.New("lock store can no longer be written")
+	// ErrStateLost: the store lost acknowledged state; an operator must decide.
+	ErrStateLost = errors.New("lock backend lost acknowledged state")
+	// ErrTokensExhausted: the next token would reach MaxToken. Nothing changed.
+	ErrTokensExhausted = errors.New("fencing tokens exhausted")
+)

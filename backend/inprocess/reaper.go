@@ -1,0 +1,54 @@
+package inprocess
+
+import "time"
+
+// reapBatch bounds how many leases are dropped under one hold of a shard's
+// mutex, which callers wait for: some tens of microseconds.
+const reapBatch = 64
+
+// reapEvery drops leases that are over, until the store is closed.
+func (s *Store) reapEvery(interval time.Duration) {
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-s.stop:
+			return
+		case <-ticker.C:
+			s.reap()
+		}
+	}
+}
+
+// reap drops every lease that is over. It goes round the shards a batch at a
+// time rather than emptying one after the other, so that a caller who waits for
+// a shard gets it before the reaper comes back to it.
+func (s *Store) reap() {
+	for again := true; again; {
+		again = false
+		now := s.clock.Boot()
+		for i := range s.shards {
+			if s.closed.Load() {
+				return
+			}
+			if s.shards[i].reap(now) {
+				again = true
+			}
+		}
+	}
+}
+
+// reap drops up to reapBatch leases that were over at now, and reports whether
+// there may be more.
+func (sh *shard) reap(now time.Duration) bool {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	for range reapBatch {
+		if len(sh.expiry) == 0 || sh.expiry[0].live(now) {
+			sh.shrink()
+			return false
+		}
+		sh.remove(sh.expiry[0])
+	}
+	return true
+}

@@ -1,0 +1,200 @@
+// Command mutants tests the tests: it breaks the store in ways that somebody
+// might, one at a time, and fails if the tests of the package do not notice. The
+// sources stay as they are; the go tool is given each change as an overlay. Run
+// it from anywhere in the module:
+//
+//	go run ./backend/inprocess/testdata/mutants [part of a name]
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+const pkg = "raisinproxy/backend/inprocess"
+
+// A mutant is one fault: in file, every from becomes to.
+type mutant struct {
+	name     string
+	file     string
+	from, to string
+}
+
+var mutants = []mutant{
+	{"expiry off by one", "lease.go", "return now < l.deadline", "return now <= l.deadline"},
+	{"expiry only by the reaper", "lease.go", "if l != nil && l.live(now) {", "if l != nil {"},
+	{"acquire takes a live lease over", "lease.go", "if l != nil && l.live(now) {", "if l != nil && !l.live(now) {"},
+	{"refused acquire tells the token", "lease.go", "return backend.Grant{}, nil", "return backend.Grant{Token: l.token}, nil"},
+	{"refused acquire lengthens the lease", "lease.go", "return backend.Grant{}, nil", "sh.expiry.postpone(l, max(l.deadline, deadline(now, ttl))); return backend.Grant{}, nil"},
+	{"re-acquire keeps the old token", "lease.go", "l.token = token", "token = l.token"},
+	{"re-acquire keeps the old deadline", "lease.go", "sh.expiry.postpone(l, end)\n\t}\n\treturn backend.Grant", "}\n\treturn backend.Grant"},
+	{"acquire in two steps", "lease.go", "wall := s.clock.Wall()", "sh.mu.Unlock(); runtime.Gosched(); sh.mu.Lock(); wall := s.clock.Wall()"},
+	{"end told without the ttl", "lease.go", "wall.Add(ttl)", "wall"},
+	{"renew shortens", "lease.go", "end > l.deadline {", "end != l.deadline {"},
+	{"renew adds to the old end", "lease.go", "if end := deadline(now, ttl);", "if end := deadline(l.deadline, ttl);"},
+	{"renew revives", "lease.go", "if !l.live(now) {", "if false {"},
+	{"renew without comparing", "lease.go", "if l == nil || l.token != token {", "if l == nil {"},
+	{"renew does nothing", "lease.go", "end > l.deadline {", "end > l.deadline && false {"},
+	{"renew out of heap order", "expiry.go", "h.down(l.at)\n}", "}"},
+	{"release without comparing", "lease.go", "l.token != token || !l.live(s.clock.Boot())", "!l.live(s.clock.Boot())"},
+	{"release compares 32 bits", "lease.go", "l.token != token || !l.live(s.clock.Boot())", "int32(l.token) != int32(token) || !l.live(s.clock.Boot())"},
+	{"release after expiry", "lease.go", "l.token != token || !l.live(s.clock.Boot())", "l.token != token"},
+	{"release takes any lower token", "lease.go", "l.token != token || !l.live(s.clock.Boot())", "l.token < token || !l.live(s.clock.Boot())"},
+	{"release forgets to free", "lease.go", "sh.remove(l)", ""},
+	{"wall-clock lease", "lease.go", "s.clock.Boot()", "time.Duration(s.clock.Wall().UnixNano())"},
+	{"deadline overflows", "lease.go", "if ttl > math.MaxInt64-now {", "if ttl > math.MaxInt64-now && false {"},
+
+	{"token = now only", "token.go", "max(last+1, micros)", "micros"},
+	{"token = last + 1 only", "token.go", "max(last+1, micros)", "max(last+1, micros*0)"},
+	{"token may repeat", "token.go", "max(last+1, micros)", "max(last, micros)"},
+	{"token printed as a Lua number", "token.go", "max(last+1, micros)", "max(last+1, micros)/1000*1000"},
+	{"token in milliseconds", "token.go", "wall.UnixMicro()", "wall.UnixMilli()"},
+	{"token in nanoseconds", "token.go", "wall.UnixMicro()", "wall.UnixNano()"},
+	{"token unbounded", "token.go", "if token >= backend.MaxToken {", "if false {"},
+	{"token bound off by one", "token.go", "token >= backend.MaxToken", "token > backend.MaxToken"},
+	{"exhaustion sticks", "token.go", "return 0, backend.ErrTokensExhausted", "c.last.Store(token); return 0, backend.ErrTokensExhausted"},
+
+	{"capacity shrinks the pool later", "pool.go", "if n > p.remaining {", "p.remaining = min(p.remaining, capacity)\n\tif n > p.remaining {"},
+	{"capacity grows the pool later", "pool.go", "if n > p.remaining {", "if p.remaining == 0 { p.remaining = capacity }\n\tif n > p.remaining {"},
+	{"claim takes what is there", "pool.go", "if n > p.remaining {", "if p.remaining > 0 { n = min(n, p.remaining) }\n\tif n > p.remaining {"},
+	{"claim leaves one", "pool.go", "if n > p.remaining {", "if n >= p.remaining {"},
+	{"claim below zero", "pool.go", "if n > p.remaining {", "if n > p.remaining+1 {"},
+	{"claim in two calls", "pool.go", "p.remaining -= n", "left := p.remaining; sh.mu.Unlock(); runtime.Gosched(); sh.mu.Lock(); p.remaining = left - n"},
+	{"claim compares doubles", "pool.go", "if n > p.remaining {", "if float64(n) > float64(p.remaining) {"},
+	{"claim too large leaves no pool", "pool.go", "return backend.Claimed{Remaining: p.remaining}, nil", "if p.remaining == capacity { delete(sh.pools, string(id)) }; return backend.Claimed{Remaining: p.remaining}, nil"},
+	{"sold-out pool disappears", "pool.go", "p.remaining -= n", "p.remaining -= n; if p.remaining == 0 { delete(sh.pools, string(id)) }"},
+	{"refused claim tells no count", "pool.go", "return backend.Claimed{Remaining: p.remaining}, nil", "return backend.Claimed{}, nil"},
+	{"restock creates the pool", "pool.go", "return 0, backend.ErrNoPool", "p = &pool{}; sh.pools[string(id)] = p"},
+	{"restock overflow unchecked", "pool.go", "if n > math.MaxInt64-p.remaining {", "if n > math.MaxInt64-p.remaining && false {"},
+	{"restock bound off by one", "pool.go", "if n > math.MaxInt64-p.remaining {", "if n >= math.MaxInt64-p.remaining {"},
+	{"restock stops at the bound", "pool.go", "if n > math.MaxInt64-p.remaining {", "n = min(n, math.MaxInt64-p.remaining)\n\tif false {"},
+
+	{"scope concatenated", "store.go", "buf = binary.AppendUvarint(buf, uint64(len(part)))", "_ = binary.AppendUvarint"},
+	{"scope joined by a colon", "store.go", "buf = binary.AppendUvarint(buf, uint64(len(part)))", "_ = binary.AppendUvarint; buf = append(buf, ':')"},
+	{"tenant left out", "store.go", "{scope.Tenant, scope.Repository, scope.Branch, name}", "{scope.Repository, scope.Branch, name}"},
+	{"repository left out", "store.go", "{scope.Tenant, scope.Repository, scope.Branch, name}", "{scope.Tenant, scope.Branch, name}"},
+	{"branch left out", "store.go", "{scope.Tenant, scope.Repository, scope.Branch, name}", "{scope.Tenant, scope.Repository, name}"},
+	{"names folded", "store.go", "buf = binary.AppendUvarint(buf", "part = strings.ToLower(part); buf = binary.AppendUvarint(buf"},
+	{"names trimmed", "store.go", "buf = binary.AppendUvarint(buf", "part = strings.TrimSpace(part); buf = binary.AppendUvarint(buf"},
+	{"names cut", "store.go", "buf = binary.AppendUvarint(buf", "part = part[:min(len(part), backend.MaxNameBytes-1)]; buf = binary.AppendUvarint(buf"},
+
+	{"ended context ignored", "store.go", "if err := ctx.Err(); err != nil {", "if err := ctx.Err(); err != nil && false {"},
+	{"context's own error hidden", "store.go", "\"%w: %w\", backend.ErrUnavailable, err", "\"%w: %v\", backend.ErrUnavailable, err"},
+	{"calls after Close", "store.go", "if s.closed.Load() {", "if false {"},
+	{"Close twice panics", "store.go", "if s.closed.CompareAndSwap(false, true) {", "if s.closed.Store(true); true {"},
+	{"Close leaves the reaper", "store.go", "close(s.stop)\n\t}\n\ts.reaper.Wait()", "}"},
+
+	{"reaper takes live leases", "reaper.go", "sh.expiry[0].live(now)", "false"},
+	{"reaper late by one", "reaper.go", "sh.expiry[0].live(now)", "sh.expiry[0].live(now-1)"},
+	{"reaper stops after one batch", "reaper.go", "again = true\n", "again = false\n"},
+	{"reaper never comes", "reaper.go", "s.reap()\n\t\t}", "}"},
+	{"reaper holds the shard until it is empty", "reaper.go", "for range reapBatch {", "for {"},
+	{"memory never shrinks", "reaper.go", "sh.shrink()", ""},
+	{"shrink loses the peak", "shard.go", "sh.peak = len(leases)", "sh.peak = 0"},
+	{"shrink copies without bound", "shard.go", "min(sh.peak/4, maxMoved)", "sh.peak/4"},
+	{"record stays in the heap", "shard.go", "sh.expiry.remove(l)\n", ""},
+	{"unused records without bound", "shard.go", "if sh.unusedCount < maxUnused {", "{"},
+	{"unused record keeps its fields", "shard.go", "*l = lease{key: key, token: token, deadline: end}", "l.key, l.deadline = key, end"},
+	{"heap not repaired downwards", "expiry.go", "h.down(i)\n\t\th.up(i)", "h.up(i)"},
+	{"heap not repaired upwards", "expiry.go", "h.down(i)\n\t\th.up(i)", "h.down(i)"},
+	{"heap prefers the later child", "expiry.go", "(*h)[right].deadline < (*h)[child].deadline", "(*h)[right].deadline > (*h)[child].deadline"},
+}
+
+func main() {
+	only := strings.Join(os.Args[1:], " ")
+	dir, err := exec.Command("go", "list", "-f", "{{.Dir}}", pkg).Output()
+	check(err)
+	tmp, err := os.MkdirTemp("", "mutants")
+	check(err)
+	defer os.RemoveAll(tmp)
+
+	survivors := 0
+	for _, m := range mutants {
+		if !strings.Contains(m.name, only) {
+			continue
+		}
+		verdict, caught := m.run(strings.TrimSpace(string(dir)), tmp)
+		if !caught {
+			survivors++
+		}
+		fmt.Printf("%-42s %s\n", m.name, verdict)
+	}
+	if survivors > 0 {
+		fmt.Printf("%d mutants were not caught\n", survivors)
+		os.RemoveAll(tmp)
+		os.Exit(1)
+	}
+}
+
+// run tests the package with the fault in it and says which tests failed.
+func (m mutant) run(dir, tmp string) (verdict string, caught bool) {
+	original := filepath.Join(dir, m.file)
+	text, err := os.ReadFile(original)
+	check(err)
+	if !strings.Contains(string(text), m.from) {
+		return "STALE: the text to replace is gone", false
+	}
+	changed := withImports(strings.ReplaceAll(string(text), m.from, m.to))
+	file, overlay := filepath.Join(tmp, m.file), filepath.Join(tmp, "overlay.json")
+	check(os.WriteFile(file, []byte(changed), 0o600))
+	spec, err := json.Marshal(map[string]map[string]string{"Replace": {original: file}})
+	check(err)
+	check(os.WriteFile(overlay, spec, 0o600))
+
+	out, err := exec.Command("go", "test", "-count=1", "-vet=off", "-timeout=60s",
+		"-overlay", overlay, pkg, "-rapid.nofailfile").CombinedOutput()
+	switch {
+	case err == nil:
+		return "SURVIVED", false
+	case strings.Contains(string(out), "[build failed]"):
+		return "DOES NOT BUILD\n" + string(out), false
+	}
+	return caughtBy(string(out)), true
+}
+
+// withImports adds the imports that a fault may need.
+func withImports(text string) string {
+	for _, name := range []string{"runtime", "strings"} {
+		if strings.Contains(text, name+".") && !strings.Contains(text, `"`+name+`"`) {
+			text = strings.Replace(text, "import (", "import (\n\t\""+name+"\"", 1)
+		}
+	}
+	return text
+}
+
+var (
+	failed  = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
+	crashed = regexp.MustCompile(`(?m)^(panic|fatal error): .*|^goleak: .*`)
+)
+
+// caughtBy names the first failing tests that have no failing subtest.
+func caughtBy(out string) string {
+	var leaves []string
+	for _, match := range failed.FindAllStringSubmatch(out, -1) {
+		name := match[1]
+		if n := len(leaves); n > 0 && strings.HasPrefix(name, leaves[n-1]+"/") {
+			leaves[n-1] = name // its parent was printed just before
+		} else {
+			leaves = append(leaves, name)
+		}
+	}
+	const shown = 3
+	switch {
+	case len(leaves) == 0:
+		return "caught by a crash: " + crashed.FindString(out)
+	case len(leaves) > shown:
+		return fmt.Sprintf("caught by %s and %d more", strings.Join(leaves[:shown], ", "), len(leaves)-shown)
+	}
+	return "caught by " + strings.Join(leaves, ", ")
+}
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
