@@ -1,0 +1,104 @@
+package datum
+
+import (
+	"encoding/binary"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jeroenrinzema/psql-wire/codes"
+
+	"raisinproxy/sqlfuncs/pgerr"
+)
+
+// epoch is PostgreSQL's zero of timestamps.
+var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// OfTime makes a timestamptz, to the microsecond.
+func OfTime(t time.Time) Datum { return OfInt(t.Sub(epoch).Microseconds()) }
+
+// Time reads a timestamptz.
+func (d Datum) Time() time.Time { return epoch.Add(time.Duration(d.Int) * time.Microsecond) }
+
+// AppendText appends the text form of a value that is not NULL to dst. zone is
+// the session's TimeZone; only timestamptz looks at it.
+func AppendText(dst []byte, t Type, d Datum, zone *time.Location) []byte {
+	switch t {
+	case Bool:
+		if d.Int != 0 {
+			return append(dst, 't')
+		}
+		return append(dst, 'f')
+	case Int2, Int4, Int8, OID:
+		return strconv.AppendInt(dst, d.Int, 10)
+	case Timestamptz:
+		return appendTimestamptz(dst, d.Time().In(zone))
+	case Void:
+		return dst
+	}
+	return append(dst, d.Str...)
+}
+
+// appendTimestamptz writes the ISO style: no trailing zeros in the fraction, and
+// an offset as short as it can be.
+func appendTimestamptz(dst []byte, t time.Time) []byte {
+	dst = t.AppendFormat(dst, "2006-01-02 15:04:05.999999")
+	_, offset := t.Zone()
+	switch {
+	case offset%3600 == 0:
+		return t.AppendFormat(dst, "-07")
+	case offset%60 == 0:
+		return t.AppendFormat(dst, "-07:00")
+	}
+	return t.AppendFormat(dst, "-07:00:00")
+}
+
+// JSONBVersion is the first byte of jsonb's binary form.
+const JSONBVersion = 1
+
+// AppendBinary appends the binary form of a value that is not NULL to dst. It
+// fails for the types whose binary form is not written here.
+func AppendBinary(dst []byte, t Type, d Datum) ([]byte, error) {
+	switch t {
+	case Bool:
+		return append(dst, byte(d.Int)), nil
+	case Int2:
+		return binary.BigEndian.AppendUint16(dst, uint16(d.Int)), nil
+	case Int4, OID:
+		return binary.BigEndian.AppendUint32(dst, uint32(d.Int)), nil
+	case Int8, Timestamptz:
+		return binary.BigEndian.AppendUint64(dst, uint64(d.Int)), nil
+	case Text, Varchar, Name, Bpchar, Unknown, JSON:
+		return append(dst, d.Str...), nil
+	case JSONB:
+		return append(append(dst, JSONBVersion), d.Str...), nil
+	case Void:
+		return dst, nil
+	case Numeric:
+		return appendNumeric(dst, d.Str), nil
+	}
+	return appendByCodec(dst, t, d.Str)
+}
+
+// appendByCodec turns the text form of the less common types, which occur in the
+// answers about the catalogue, into their binary form.
+func appendByCodec(dst []byte, t Type, text string) ([]byte, error) {
+	codecs := pgtype.NewMap()
+	typ, ok := codecs.TypeForOID(uint32(t))
+	if !ok || !typ.Codec.FormatSupported(pgtype.BinaryFormatCode) {
+		return nil, noBinaryForm(t)
+	}
+	value, err := typ.Codec.DecodeValue(codecs, uint32(t), pgtype.TextFormatCode, []byte(text))
+	if err != nil {
+		return nil, noBinaryForm(t)
+	}
+	out, err := codecs.Encode(uint32(t), pgtype.BinaryFormatCode, value, dst)
+	if err != nil {
+		return nil, noBinaryForm(t)
+	}
+	return out, nil
+}
+
+func noBinaryForm(t Type) error {
+	return pgerr.Newf(codes.UndefinedFunction, "no binary output function available for type %s", t)
+}

@@ -1,0 +1,207 @@
+package sqlfuncs
+
+import (
+	"context"
+	"errors"
+	"math"
+	"time"
+
+	"github.com/jeroenrinzema/psql-wire/codes"
+
+	"raisinproxy/backend"
+	"raisinproxy/sqlfuncs/datum"
+	"raisinproxy/sqlfuncs/pgerr"
+)
+
+// Anonymous is the user name of callers without one. It may hold no lock, even
+// with a valid password, since nobody could be asked to give it back.
+const Anonymous = "anonymous"
+
+// Caller is who calls, and in which name space.
+type Caller struct {
+	// User is the name that the front end's authentication established; empty if
+	// it could not establish any.
+	User  string
+	Scope backend.Scope
+}
+
+// Named says whether the caller may take or free anything.
+func (c *Caller) Named() bool { return c.User != "" && c.User != Anonymous }
+
+// Service evaluates calls. It is safe for concurrent use.
+type Service struct {
+	backend backend.Backend // nil: the locks subsystem is disabled
+	maxTTL  time.Duration
+}
+
+// NewService makes a service on b, or one that refuses every call if b is nil.
+// Leases are capped to maxTTL.
+func NewService(b backend.Backend, maxTTL time.Duration) *Service {
+	return &Service{backend: b, maxTTL: maxTTL}
+}
+
+// Immediate says whether calls answer without waiting for anything outside this
+// process, so that an event loop may evaluate them inline.
+func (s *Service) Immediate() bool {
+	if s.backend == nil {
+		return true
+	}
+	b, ok := s.backend.(interface{ Immediate() bool })
+	return ok && b.Immediate()
+}
+
+// Authorize is the named-user rule, which comes before any value or state is
+// looked at. Call repeats it; a front end asks earlier when it can answer earlier.
+func (s *Service) Authorize(c *Caller, f *Function) error {
+	if c.Named() {
+		return nil
+	}
+	return pgerr.Newf(codes.InsufficientPrivilege, "%s requires an authenticated, non-anonymous user", f.Name)
+}
+
+// Call evaluates one call and returns its row. Args are as declared: their count
+// and types have been resolved. notice receives at most one notice, which is to
+// be delivered whether or not the call succeeds.
+//
+// The error is a *pgerr.Error. If ctx ends, its cause is returned when it is one
+// too and nothing was applied.
+func (s *Service) Call(ctx context.Context, c *Caller, f *Function, args []datum.Datum, notice func(*pgerr.Error)) (Row, error) {
+	if err := s.Authorize(c, f); err != nil {
+		return Row{}, err
+	}
+	if s.backend == nil {
+		return Row{}, pgerr.Newf(codes.ObjectNotInPrerequisiteState, "Locks subsystem disabled. Enable [locks] in server config.")
+	}
+	for i := range f.Args {
+		if err := f.checkArg(&f.Args[i], args[i]); err != nil {
+			return Row{}, err
+		}
+	}
+	row, err := f.eval(ctx, call{service: s, caller: c, args: args, notice: notice})
+	if err != nil {
+		return Row{}, translate(ctx, f, args, err)
+	}
+	return row, nil
+}
+
+func (f *Function) checkArg(a *Arg, v datum.Datum) error {
+	switch {
+	case v.Null:
+		return pgerr.Newf(codes.NullValueNotAllowed, "%s: argument \"%s\" must not be null", f.Name, a.Name)
+	case a.Type == datum.Text && v.Str == "":
+		return pgerr.Newf(codes.InvalidParameterValue, "%s: argument \"%s\" must not be empty", f.Name, a.Name)
+	case a.Type == datum.Text && len(v.Str) > backend.MaxNameBytes:
+		return pgerr.Newf(codes.StringDataRightTruncation, "%s: argument \"%s\" is longer than %d bytes", f.Name, a.Name, backend.MaxNameBytes)
+	case a.Type == datum.Int8 && v.Int < a.Min:
+		return pgerr.Newf(codes.InvalidParameterValue, "%s: argument \"%s\" must be at least %d", f.Name, a.Name, a.Min)
+	}
+	return nil
+}
+
+// call is what the evaluation of one call sees.
+type call struct {
+	service *Service
+	caller  *Caller
+	args    []datum.Datum
+	notice  func(*pgerr.Error)
+}
+
+// ttl reads a lease length, capped.
+func (c call) ttl(arg int) time.Duration {
+	ms := c.args[arg].Int
+	limit := c.service.maxTTL.Milliseconds()
+	if ms > limit {
+		c.notice(&pgerr.Error{
+			Severity: pgerr.SeverityNotice,
+			Code:     codes.SuccessfulCompletion,
+			Message:  "ttl_ms is capped to the server's limit",
+			Detail:   "The lease lasts " + time.Duration(limit*int64(time.Millisecond)).String() + "; [locks] max_ttl_ms sets the limit.",
+		})
+		ms = limit
+	}
+	return time.Duration(ms) * time.Millisecond
+}
+
+func acquire(ctx context.Context, c call) (Row, error) {
+	key := c.args[0]
+	grant, err := c.service.backend.Acquire(ctx, c.caller.Scope, key.Str, c.ttl(1))
+	if err != nil {
+		return Row{}, err
+	}
+	if !grant.Acquired {
+		return Row{datum.OfBool(false), key, datum.Null, datum.Null}, nil
+	}
+	return Row{datum.OfBool(true), key, datum.OfInt(grant.Token), datum.OfInt(grant.ExpiresAt.UnixMilli())}, nil
+}
+
+func release(ctx context.Context, c call) (Row, error) {
+	released, err := c.service.backend.Release(ctx, c.caller.Scope, c.args[0].Str, c.args[1].Int)
+	return Row{datum.OfBool(released)}, err
+}
+
+func renew(ctx context.Context, c call) (Row, error) {
+	renewed, err := c.service.backend.Renew(ctx, c.caller.Scope, c.args[0].Str, c.args[1].Int, c.ttl(2))
+	return Row{datum.OfBool(renewed)}, err
+}
+
+func claim(ctx context.Context, c call) (Row, error) {
+	claimed, err := c.service.backend.Claim(ctx, c.caller.Scope, c.args[0].Str, c.args[1].Int, c.args[2].Int)
+	return Row{datum.OfBool(claimed.Claimed), datum.OfInt(claimed.Remaining)}, err
+}
+
+func restock(ctx context.Context, c call) (Row, error) {
+	remaining, err := c.service.backend.Restock(ctx, c.caller.Scope, c.args[0].Str, c.args[1].Int)
+	return Row{datum.OfInt(remaining)}, err
+}
+
+// translate says what a backend's error means to an SQL client. Whatever is not
+// known to have left everything unchanged is reported as in doubt.
+func translate(ctx context.Context, f *Function, args []datum.Datum, err error) error {
+	fail := func(e *pgerr.Error) error {
+		e.Cause = err
+		return e
+	}
+	switch {
+	case errors.Is(err, backend.ErrInDoubt):
+		return fail(inDoubt(f))
+	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
+		return endOf(ctx, err)
+	case errors.Is(err, backend.ErrNoPool):
+		return fail(pgerr.Newf(codes.UndefinedObject, "pool \"%s\" does not exist", args[0].Str).
+			WithHint("The first raisin_inventory_claim on a pool creates it."))
+	case errors.Is(err, backend.ErrCountOverflow):
+		return fail(pgerr.Newf(codes.NumericValueOutOfRange, "remaining units of pool \"%s\" would pass %d", args[0].Str, math.MaxInt64))
+	case errors.Is(err, backend.ErrUnavailable):
+		return fail(pgerr.Newf(codes.System, "%s: the lock backend is unavailable; nothing was changed", f.Name).
+			WithHint("The call may be repeated."))
+	case errors.Is(err, backend.ErrOutOfResources):
+		return fail(pgerr.Newf(codes.InsufficientResources, "%s: the lock backend is out of resources; nothing was changed", f.Name))
+	case errors.Is(err, backend.ErrUnwritable):
+		return fail(pgerr.Newf(codes.Io, "%s: the lock store can no longer be written", f.Name).
+			WithHint("It must be reopened; see the server's log."))
+	case errors.Is(err, backend.ErrStateLost):
+		return fail(pgerr.Newf(codes.ObjectNotInPrerequisiteState, "%s: the lock backend lost acknowledged state", f.Name).
+			WithHint("An operator must look at it and run \"raisinproxy adopt\"."))
+	case errors.Is(err, backend.ErrTokensExhausted):
+		return fail(pgerr.Newf(codes.ObjectNotInPrerequisiteState, "%s: fencing tokens are exhausted", f.Name).
+			WithHint("The clock of the lock backend is far in the future."))
+	}
+	return fail(inDoubt(f))
+}
+
+func inDoubt(f *Function) *pgerr.Error {
+	return pgerr.Newf(codes.StatementCompletionUnknown, "%s: the outcome is unknown; the call may have been applied", f.Name).
+		WithHint("Read the state again before you repeat the call.")
+}
+
+// endOf reports a call that ended with its context and applied nothing: by the
+// cause, which says whether it was a cancel or a timeout.
+func endOf(ctx context.Context, err error) error {
+	var cause *pgerr.Error
+	if errors.As(context.Cause(ctx), &cause) {
+		return cause
+	}
+	e := pgerr.Newf(codes.QueryCanceled, "canceling statement due to user request")
+	e.Cause = err
+	return e
+}
