@@ -1,0 +1,21 @@
+package auth
+
+import "testing"
+
+// The cost that is put off until a plaintext entry is first used.
+func BenchmarkPlaintextFirstUse(b *testing.B) {
+	for b.Loop() {
+		plaintextCredential("bob", "secret").keys()
+	}
+}
+
+// What a flood of log-ins with invented names costs, each up to the challenge.
+func BenchmarkUnknownUserChallenge(b *testing.B) {
+	p := policy(b, SCRAM, someUsers, false)
+	body := initialResponse(mechanismSCRAM, "n,,n=,r=abc")
+	for b.Loop() {
+		x := p.Begin("mallory", false)
+		x.Start()
+		x.Respond('p', body)
+	}
+}

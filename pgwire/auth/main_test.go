@@ -1,0 +1,9 @@
+package auth
+
+import (
+	"testing"
+
+	"raisinproxy/pgwire/wiretest"
+)
+
+func TestMain(m *testing.M) { wiretest.Main(m) }

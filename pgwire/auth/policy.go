@@ -1,0 +1,86 @@
+package auth
+
+import (
+	"fmt"
+	"sync/atomic"
+)
+
+// Method is how a connection shows who it is.
+type Method string
+
+// The methods. All but Anonymous are values of the configuration.
+const (
+	SCRAM    Method = "scram-sha-256"
+	Password Method = "password" // cleartext, hence over TLS only
+	Trust    Method = "trust"    // whatever name the client gives
+	// Anonymous is the method of an Identity that was let in without a password
+	// under AnonymousUser, because the policy allows it.
+	Anonymous Method = "anonymous"
+)
+
+// AnonymousUser is the one name that a policy may let in without a password.
+const AnonymousUser = "anonymous"
+
+// Identity is who a client is. What a name may do is not decided here: user
+// AnonymousUser is refused every lock elsewhere, whatever its Method.
+type Identity struct {
+	User   string
+	Tenant string
+	Method Method
+}
+
+// Policy says what is asked of a client. It is safe for concurrent use.
+type Policy struct {
+	method         Method
+	allowAnonymous bool
+	users          atomic.Pointer[Users]
+}
+
+// NewPolicy makes a policy of a method that configuration may name. Under Trust
+// users serves only to give names a tenant; nil is a list of nobody.
+func NewPolicy(method Method, users *Users, allowAnonymous bool) (*Policy, error) {
+	switch method {
+	case SCRAM, Password, Trust:
+	default:
+		return nil, fmt.Errorf("unknown authentication method %q", method)
+	}
+	p := &Policy{method: method, allowAnonymous: allowAnonymous}
+	p.SetUsers(users)
+	return p, nil
+}
+
+// SetUsers replaces the users. Exchanges that have begun keep the old ones.
+func (p *Policy) SetUsers(users *Users) {
+	if users == nil {
+		users = &Users{}
+	}
+	p.users.Store(users)
+}
+
+// Begin starts the authentication of one connection. user is the name in the
+// start-up packet: the only one that counts, whatever later messages say. tls
+// tells whether the connection is encrypted.
+func (p *Policy) Begin(user string, tls bool) *Exchange {
+	users := p.users.Load()
+	x := &Exchange{id: Identity{User: user, Tenant: DefaultTenant, Method: p.method}}
+	listed := users.byName[user]
+	if listed != nil {
+		x.id.Tenant = listed.Tenant
+	}
+	switch {
+	case p.method == Trust:
+		x.start = x.accept
+	case p.allowAnonymous && user == AnonymousUser:
+		x.id.Method = Anonymous
+		x.start = x.accept
+	case p.method == Password && !tls:
+		x.start = x.refuseCleartext
+	case p.method == Password:
+		x.cred, x.doomed = users.credential(listed, user)
+		x.start = x.askPassword
+	default:
+		x.cred, x.doomed = users.credential(listed, user)
+		x.start = x.offerSASL
+	}
+	return x
+}

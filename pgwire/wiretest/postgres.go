@@ -1,0 +1,191 @@
+package wiretest
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"go.uber.org/goleak"
+)
+
+// Passwords are those of the users that have one on the servers of scripts about
+// authentication; everyone else is trusted there. The user `ghost` is asked for a
+// password and does not exist.
+var Passwords = map[string]string{
+	"carol": "pencil",
+	"dave":  "I\u00adX",       // a soft hyphen: SASLprep takes it away
+	"erin":  "pen\u00a0cil",   // a no-break space: SASLprep makes it a space
+	"frank": "p@ss/w#rd %41;", // what URLs and config files trip over
+}
+
+// Postgres returns the address (host:port) of a real PostgreSQL with a database
+// `shop`, the roles `alice` and `bob`, and stand-ins for our functions. It is the
+// server of RAISIN_TEST_POSTGRES_URL (a superuser's URL) if that is set, else one of
+// our own, which trusts everyone but the users of Passwords, is started once for
+// each test process and ends with it however it ends. Without either the test fails.
+func Postgres(t testing.TB) string {
+	t.Helper()
+	return need(t, sharedPostgres()).addr
+}
+
+// PostgresURL is a superuser's URL of the server that Postgres returns.
+func PostgresURL(t testing.TB) string {
+	t.Helper()
+	return need(t, sharedPostgres()).url
+}
+
+// PostgresTarget is a NewTarget for the server that Postgres returns. Scripts that
+// say `server auth=…` get the one of our own, whose rules are known: alice and bob
+// are trusted, the users of Passwords and ghost are asked for a password.
+func PostgresTarget(t *testing.T, options map[string]string) Target {
+	t.Helper()
+	server := sharedPostgres
+	if options["auth"] != "" {
+		server = ownPostgres
+	}
+	target := Target{Addr: need(t, server()).addr}
+	if server().keeper == nil {
+		target.Passwords = map[string]string{"alice": rolePassword, "bob": rolePassword}
+	}
+	return target
+}
+
+func need(t testing.TB, server *postgresServer) *postgresServer {
+	t.Helper()
+	if server.err != nil {
+		t.Fatalf("a real PostgreSQL is needed: %v\n"+
+			"Set RAISIN_TEST_POSTGRES_URL to a superuser's URL, or install the server's binaries "+
+			"(Debian: apt-get install postgresql).", server.err)
+	}
+	return server
+}
+
+// Main is a TestMain that ends our PostgreSQL and then looks for leaked goroutines.
+func Main(m *testing.M, options ...goleak.Option) {
+	end := goleak.Cleanup(func(code int) {
+		if err := endPostgres(); err != nil {
+			fmt.Fprintln(os.Stderr, "wiretest: end of PostgreSQL:", err)
+			code = max(code, 1)
+		}
+		os.Exit(code)
+	})
+	goleak.VerifyTestMain(m, append(options, end)...)
+}
+
+// rolePassword is what alice and bob have, for a server that does not trust them.
+const rolePassword = "raisin-test"
+
+type postgresServer struct {
+	addr, url string
+	keeper    *keeper // nil: not ours
+	err       error
+}
+
+var sharedPostgres = sync.OnceValue(func() *postgresServer {
+	url := os.Getenv("RAISIN_TEST_POSTGRES_URL")
+	if url == "" {
+		return ownPostgres()
+	}
+	server := &postgresServer{url: url}
+	server.err = server.prepare()
+	return server
+})
+
+var ownPostgres = sync.OnceValue(func() *postgresServer {
+	server := &postgresServer{}
+	server.keeper, server.err = startKeeper()
+	if server.err == nil {
+		server.url = fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", server.keeper.port)
+		server.err = server.prepare()
+		running.Store(server.keeper)
+	}
+	return server
+})
+
+// running lets the end see whether there was a start, without causing one.
+var running atomic.Pointer[keeper]
+
+func endPostgres() error {
+	if k := running.Load(); k != nil {
+		return k.end()
+	}
+	return nil
+}
+
+//go:embed postgres.sql
+var standIns string
+
+// prepare makes the database, the roles and the functions. Several test processes
+// may do so on one server at once.
+func (s *postgresServer) prepare() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	config, err := pgconn.ParseConfig(s.url)
+	if err != nil {
+		return err
+	}
+	s.addr = net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port)))
+	var setup []string
+	for _, role := range []string{"alice", "bob"} {
+		setup = append(setup, createRole(role, rolePassword))
+	}
+	if s.keeper != nil {
+		for _, role := range slices.Sorted(maps.Keys(Passwords)) {
+			setup = append(setup, createRole(role, Passwords[role]))
+		}
+	}
+	return withConn(ctx, config, func(conn *pgconn.PgConn) error {
+		// Held until the connection ends.
+		if err := exec1(ctx, conn, "SELECT pg_advisory_lock(7246)"); err != nil {
+			return err
+		}
+		for _, sql := range setup {
+			if err := exec1(ctx, conn, sql); err != nil {
+				return err
+			}
+		}
+		var duplicate *pgconn.PgError
+		err := exec1(ctx, conn, "CREATE DATABASE shop OWNER alice ENCODING 'UTF8' TEMPLATE template0")
+		if err != nil && (!errors.As(err, &duplicate) || duplicate.Code != "42P04") {
+			return err
+		}
+		// What scripts show must not hang on the server's own configuration.
+		for _, setting := range []string{"timezone = 'UTC'", "datestyle = 'ISO, MDY'", "statement_timeout = 0", "lock_timeout = 0"} {
+			if err := exec1(ctx, conn, "ALTER DATABASE shop SET "+setting); err != nil {
+				return err
+			}
+		}
+		shop := config.Copy()
+		shop.Database = "shop"
+		return withConn(ctx, shop, func(conn *pgconn.PgConn) error { return exec1(ctx, conn, standIns) })
+	})
+}
+
+func createRole(name, password string) string {
+	return fmt.Sprintf("DO $$ BEGIN CREATE ROLE %[1]s LOGIN PASSWORD '%[2]s'; "+
+		"EXCEPTION WHEN duplicate_object THEN ALTER ROLE %[1]s LOGIN PASSWORD '%[2]s'; END $$", name, password)
+}
+
+func withConn(ctx context.Context, config *pgconn.Config, use func(*pgconn.PgConn) error) error {
+	conn, err := pgconn.ConnectConfig(ctx, config)
+	if err != nil {
+		return err
+	}
+	return errors.Join(use(conn), conn.Close(ctx))
+}
+
+func exec1(ctx context.Context, conn *pgconn.PgConn, sql string) error {
+	_, err := conn.Exec(ctx, sql).ReadAll()
+	return err
+}
