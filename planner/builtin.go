@@ -1,0 +1,132 @@
+package planner
+
+import (
+	"github.com/jeroenrinzema/psql-wire/codes"
+	pg_query "github.com/pganalyze/pg_query_go/v5"
+
+	"raisinproxy/sqlfuncs/datum"
+	"raisinproxy/sqlfuncs/pgerr"
+)
+
+// builtinFunc is one of PostgreSQL's functions that is answered here.
+type builtinFunc struct {
+	args     []datum.Type
+	optional int // how many of the last arguments may be left out
+	result   datum.Type
+	ask      func(env Env, args []datum.Datum) (datum.Datum, error)
+}
+
+func infoFunc(t datum.Type, kind InfoKind) builtinFunc {
+	return builtinFunc{result: t, ask: func(env Env, _ []datum.Datum) (datum.Datum, error) { return env.Info(kind), nil }}
+}
+
+func timeFunc(kind TimeKind) builtinFunc {
+	return builtinFunc{result: datum.Timestamptz, ask: func(env Env, _ []datum.Datum) (datum.Datum, error) {
+		return datum.OfTime(env.Now(kind)), nil
+	}}
+}
+
+// fixed answers with the same value in every session of an embedded server.
+func fixed(t datum.Type, v datum.Datum) builtinFunc {
+	return builtinFunc{result: t, ask: func(Env, []datum.Datum) (datum.Datum, error) { return v, nil }}
+}
+
+// builtins are the functions of contract section 6 and those of the statements
+// that clients send by themselves.
+var builtins = map[string]builtinFunc{
+	"version":               infoFunc(datum.Text, InfoVersion),
+	"current_database":      infoFunc(datum.Name, InfoDatabase),
+	"current_schema":        infoFunc(datum.Name, InfoSchema),
+	"pg_backend_pid":        infoFunc(datum.Int4, InfoBackendPID),
+	"now":                   timeFunc(TransactionTime),
+	"transaction_timestamp": timeFunc(TransactionTime),
+	"statement_timestamp":   timeFunc(StatementTime),
+	"clock_timestamp":       timeFunc(ClockTime),
+	"pg_is_in_recovery":     fixed(datum.Bool, datum.OfBool(false)),
+	// No session holds an advisory lock here; pools call this when they take a
+	// session back.
+	"pg_advisory_unlock_all": fixed(datum.Void, datum.Datum{}),
+	"pg_client_encoding": {result: datum.Name, ask: func(env Env, _ []datum.Datum) (datum.Datum, error) {
+		value, _ := env.Setting("client_encoding")
+		return datum.OfText(value), nil
+	}},
+	"current_setting": {args: []datum.Type{datum.Text, datum.Bool}, optional: 1, result: datum.Text, ask: currentSetting},
+	"set_config":      {args: []datum.Type{datum.Text, datum.Text, datum.Bool}, result: datum.Text, ask: setConfig},
+	"format_type":     {args: []datum.Type{datum.OID, datum.Int4}, result: datum.Text, ask: formatType},
+}
+
+func (c *compiler) builtin(name string, n *pg_query.FuncCall, args []argument) (expr, *pgerr.Error) {
+	f, ok := builtins[name]
+	plain := n.Over == nil && n.AggFilter == nil && !n.AggDistinct && !n.AggStar && !n.FuncVariadic && len(n.AggOrder) == 0
+	if !ok || !plain || len(args) > len(f.args) || len(args) < len(f.args)-f.optional {
+		return nil, c.needsUpstream(n.Location, "function %s", qualified(n.Funcname))
+	}
+	values := make([]expr, len(args))
+	for i, arg := range args {
+		if arg.name != "" || !convertible(arg.value, f.args[i]) {
+			return nil, c.needsUpstream(n.Location, "this form of function %s", qualified(n.Funcname))
+		}
+		converted, _, err := c.implicit(arg.value, f.args[i])
+		if err != nil {
+			return nil, err
+		}
+		values[i] = converted
+	}
+	return &session{t: f.result, args: values, ask: f.ask}, nil
+}
+
+func currentSetting(env Env, args []datum.Datum) (datum.Datum, error) {
+	for _, arg := range args {
+		if arg.Null {
+			return datum.Null, nil
+		}
+	}
+	value, ok := env.Setting(args[0].Str)
+	switch {
+	case ok:
+		return datum.OfText(value), nil
+	case len(args) > 1 && args[1].Bool():
+		return datum.Null, nil
+	}
+	return datum.Null, pgerr.Newf(codes.UndefinedObject, "unrecognized configuration parameter \"%s\"", args[0].Str)
+}
+
+func setConfig(env Env, args []datum.Datum) (datum.Datum, error) {
+	if args[0].Null {
+		return datum.Null, pgerr.Newf(codes.NullValueNotAllowed, "SET requires parameter name")
+	}
+	value, err := env.SetSetting(args[0].Str, args[1].Str, !args[2].Null && args[2].Bool())
+	return datum.OfText(value), err
+}
+
+// formatType covers what \gdesc asks: the types of results.
+func formatType(_ Env, args []datum.Datum) (datum.Datum, error) {
+	if args[0].Null {
+		return datum.Null, nil
+	}
+	t := datum.Type(args[0].Int)
+	if !args[1].Null && args[1].Int > 0 && t == datum.Varchar {
+		length := string(datum.AppendText(nil, datum.Int4, datum.OfInt(args[1].Int-4), nil))
+		return datum.OfText(t.String() + "(" + length + ")"), nil
+	}
+	return datum.OfText(t.String()), nil
+}
+
+// valueFunction is one of the functions that SQL writes without parentheses.
+func (c *compiler) valueFunction(n *pg_query.SQLValueFunction) (expr, *pgerr.Error) {
+	f, ok := valueFunctions[n.Op]
+	if !ok {
+		return nil, c.needsUpstream(n.Location, "this function")
+	}
+	return &session{t: f.result, ask: f.ask}, nil
+}
+
+var valueFunctions = map[pg_query.SQLValueFunctionOp]builtinFunc{
+	pg_query.SQLValueFunctionOp_SVFOP_CURRENT_USER:      infoFunc(datum.Name, InfoCurrentUser),
+	pg_query.SQLValueFunctionOp_SVFOP_USER:              infoFunc(datum.Name, InfoCurrentUser),
+	pg_query.SQLValueFunctionOp_SVFOP_CURRENT_ROLE:      infoFunc(datum.Name, InfoCurrentUser),
+	pg_query.SQLValueFunctionOp_SVFOP_SESSION_USER:      infoFunc(datum.Name, InfoSessionUser),
+	pg_query.SQLValueFunctionOp_SVFOP_CURRENT_CATALOG:   infoFunc(datum.Name, InfoDatabase),
+	pg_query.SQLValueFunctionOp_SVFOP_CURRENT_SCHEMA:    infoFunc(datum.Name, InfoSchema),
+	pg_query.SQLValueFunctionOp_SVFOP_CURRENT_TIMESTAMP: timeFunc(TransactionTime),
+}

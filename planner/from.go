@@ -1,0 +1,389 @@
+package planner
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/jeroenrinzema/psql-wire/codes"
+	pg_query "github.com/pganalyze/pg_query_go/v5"
+
+	"raisinproxy/sqlfuncs/pgerr"
+)
+
+// fromItem is one named item of FROM and its columns.
+type fromItem struct {
+	alias   string
+	names   []string
+	columns []expr
+}
+
+func (c *compiler) fromItem(sel *Select, n *pg_query.Node) *pgerr.Error {
+	switch n := n.GetNode().(type) {
+	case *pg_query.Node_RangeFunction:
+		return c.fromCall(n.RangeFunction)
+	case *pg_query.Node_RangeSubselect:
+		if len(n.RangeSubselect.Subquery.GetSelectStmt().GetValuesLists()) > 0 {
+			return c.fromValues(sel, n.RangeSubselect)
+		}
+		return c.fromSubquery(n.RangeSubselect)
+	case *pg_query.Node_JoinExpr:
+		return c.fromJoin(sel, n.JoinExpr)
+	case *pg_query.Node_RangeVar:
+		if item, ok := c.with[n.RangeVar.Relname]; ok && n.RangeVar.Schemaname == "" {
+			return c.addFrom(item.clone(), n.RangeVar.Alias, n.RangeVar.Location)
+		}
+		return c.needsUpstream(n.RangeVar.Location, "relation \"%s\"", n.RangeVar.Relname)
+	}
+	return c.needsUpstream(0, "this FROM item")
+}
+
+// fromJoin takes the joins that only list their items: CROSS JOIN and JOIN … ON true.
+func (c *compiler) fromJoin(sel *Select, n *pg_query.JoinExpr) *pgerr.Error {
+	always := n.Quals == nil || n.Quals.GetAConst().GetBoolval().GetBoolval() ||
+		n.Quals.GetTypeCast().GetArg().GetAConst().GetBoolval().GetBoolval()
+	if n.Jointype != pg_query.JoinType_JOIN_INNER || n.IsNatural || len(n.UsingClause) > 0 || n.Alias != nil || !always {
+		return c.needsUpstream(0, "this JOIN")
+	}
+	if err := c.fromItem(sel, n.Larg); err != nil {
+		return err
+	}
+	return c.fromItem(sel, n.Rarg)
+}
+
+func (c *compiler) fromCall(n *pg_query.RangeFunction) *pgerr.Error {
+	fn := n.Functions[0].GetList().GetItems()[0].GetFuncCall()
+	f, ok := ours(fn)
+	if fn == nil || len(n.Coldeflist) > 0 {
+		return c.needsUpstream(fn.GetLocation(), "this FROM item")
+	}
+	if !ok {
+		return c.fromBuiltin(n, fn)
+	}
+	c.noteDatabase(fn)
+	call, err := c.call(f, fn)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(call.Args, mentionsColumns) {
+		return pgerr.Newf(codes.FeatureNotSupported, "an argument of %s in FROM cannot use another FROM item", f.Name).
+			WithHint("Call it in the SELECT list: SELECT %s(…) FROM …", f.Name).At(c.at(fn.Location))
+	}
+	item := fromItem{alias: f.Name}
+	for i, col := range f.Columns {
+		item.names = append(item.names, col.Name)
+		item.columns = append(item.columns, &callColumn{call: call, column: i, inFrom: true})
+	}
+	if n.Alias != nil && len(f.Columns) == 1 {
+		item.names[0] = n.Alias.Aliasname // as for any function of a scalar type
+	}
+	return c.addFrom(item, n.Alias, fn.Location)
+}
+
+// fromBuiltin is a function of PostgreSQL's in FROM, which returns a single column.
+func (c *compiler) fromBuiltin(n *pg_query.RangeFunction, fn *pg_query.FuncCall) *pgerr.Error {
+	value, err := c.function(fn)
+	if err != nil {
+		return err
+	}
+	name := nameOf(fn.Funcname)
+	item := fromItem{alias: name, names: []string{name}, columns: []expr{&derived{value}}}
+	if n.Alias != nil {
+		item.names[0] = n.Alias.Aliasname
+	}
+	return c.addFrom(item, n.Alias, fn.Location)
+}
+
+// fromSubquery is (SELECT …) AS alias, for a subquery of one row.
+func (c *compiler) fromSubquery(n *pg_query.RangeSubselect) *pgerr.Error {
+	if n.Alias == nil {
+		return pgerr.Newf(codes.Syntax, "subquery in FROM must have an alias").
+			WithHint("For example, FROM (SELECT ...) [AS] foo.").At(c.at(locationOf(n.Subquery)))
+	}
+	item, err := c.subquery(n.Subquery)
+	if err != nil {
+		return err
+	}
+	return c.addFrom(item, n.Alias, 0)
+}
+
+// subquery compiles a query of one row within another. Its calls run in their
+// turn; its columns are computed where they are used.
+func (c *compiler) subquery(n *pg_query.Node) (item fromItem, err *pgerr.Error) {
+	query := n.GetSelectStmt()
+	if query == nil || len(query.ValuesLists) > 0 || query.WithClause != nil || query.LimitCount != nil {
+		return item, c.needsUpstream(locationOf(n), "this subquery")
+	}
+	outer, calls := c.from, c.calls
+	c.from = nil
+	sel, st := &Select{}, &Statement{}
+	err = c.selectBody(st, sel, query)
+	c.from = outer
+	if err != nil {
+		return item, err
+	}
+	if sel.values != nil || len(sel.guards) > 0 || len(sel.filters) > 0 {
+		c.calls = calls
+		return item, c.needsUpstream(locationOf(n), "this subquery")
+	}
+	for i, col := range st.Columns {
+		item.names = append(item.names, col.Name)
+		item.columns = append(item.columns, &derived{sel.outputs[i]})
+	}
+	return item, nil
+}
+
+// withQueries compiles WITH. What it names can be read by FROM.
+func (c *compiler) withQueries(n *pg_query.WithClause) *pgerr.Error {
+	if n == nil {
+		return nil
+	}
+	if n.Recursive {
+		return c.needsUpstream(n.Location, "WITH RECURSIVE")
+	}
+	if c.with == nil {
+		c.with = map[string]fromItem{}
+	}
+	for _, node := range n.Ctes {
+		cte := node.GetCommonTableExpr()
+		if _, twice := c.with[cte.Ctename]; twice {
+			return pgerr.Newf(codes.DuplicateAlias, "WITH query name \"%s\" specified more than once", cte.Ctename).At(c.at(cte.Location))
+		}
+		item, err := c.subquery(cte.Ctequery)
+		if err != nil {
+			return err
+		}
+		if len(cte.Aliascolnames) > len(item.names) {
+			return pgerr.Newf(codes.InvalidColumnReference, "WITH query \"%s\" has %d columns available but %d columns specified",
+				cte.Ctename, len(item.names), len(cte.Aliascolnames)).At(c.at(cte.Location))
+		}
+		for i, name := range cte.Aliascolnames {
+			item.names[i] = name.GetString_().GetSval()
+		}
+		item.alias = cte.Ctename
+		c.with[cte.Ctename] = item
+	}
+	return nil
+}
+
+// clone copies the names, which an alias may change.
+func (f fromItem) clone() fromItem {
+	f.names = slices.Clone(f.names)
+	return f
+}
+
+// fromValues is (VALUES …) AS alias(columns), which \gdesc of psql sends.
+func (c *compiler) fromValues(sel *Select, n *pg_query.RangeSubselect) *pgerr.Error {
+	sub := n.Subquery.GetSelectStmt()
+	if sub == nil || len(sub.ValuesLists) == 0 || sel.values != nil || len(sub.SortClause) > 0 ||
+		sub.LimitCount != nil || sub.LimitOffset != nil || sub.WithClause != nil || n.Alias == nil {
+		return c.needsUpstream(0, "a subquery")
+	}
+	calls := len(c.calls)
+	outer := c.from
+	c.from = nil
+	tuples, types, err := c.valuesLists(sub.ValuesLists)
+	c.from = outer
+	if err != nil {
+		return err
+	}
+	if len(c.calls) > calls {
+		return c.needsUpstream(0, "a call in a subquery")
+	}
+	sel.values = tuples
+	item := fromItem{}
+	for i, t := range types {
+		item.names = append(item.names, "column"+itoa(i+1))
+		item.columns = append(item.columns, &valuesColumn{column: i, t: t})
+	}
+	return c.addFrom(item, n.Alias, 0)
+}
+
+// addFrom names an item and its columns as its alias says.
+func (c *compiler) addFrom(item fromItem, alias *pg_query.Alias, pos int32) *pgerr.Error {
+	if alias != nil {
+		item.alias = alias.Aliasname
+		if len(alias.Colnames) > len(item.names) {
+			return pgerr.Newf(codes.InvalidColumnReference, "table \"%s\" has %d columns available but %d columns specified",
+				item.alias, len(item.names), len(alias.Colnames))
+		}
+		for i, name := range alias.Colnames {
+			item.names[i] = name.GetString_().GetSval()
+		}
+	}
+	for _, other := range c.from {
+		if other.alias == item.alias {
+			return pgerr.Newf(codes.DuplicateAlias, "table name \"%s\" specified more than once", item.alias).At(c.at(pos))
+		}
+	}
+	c.from = append(c.from, item)
+	return nil
+}
+
+// star is * or alias.*.
+func (c *compiler) star(ref *pg_query.ColumnRef) ([]outputColumn, *pgerr.Error) {
+	items := c.from
+	if len(ref.Fields) > 1 {
+		item, err := c.item(ref.Fields[0].GetString_().GetSval(), ref.Location)
+		if err != nil {
+			return nil, err
+		}
+		items = []fromItem{*item}
+	}
+	if len(items) == 0 {
+		return nil, pgerr.Newf(codes.Syntax, "SELECT * with no tables specified is not valid").At(c.at(ref.Location))
+	}
+	var columns []outputColumn
+	for _, item := range items {
+		for i, name := range item.names {
+			columns = append(columns, outputColumn{name, item.columns[i]})
+		}
+	}
+	return columns, nil
+}
+
+func (c *compiler) item(alias string, pos int32) (*fromItem, *pgerr.Error) {
+	for i := range c.from {
+		if c.from[i].alias == alias {
+			return &c.from[i], nil
+		}
+	}
+	return nil, pgerr.Newf(codes.UndefinedTable, "missing FROM-clause entry for table \"%s\"", alias).At(c.at(pos))
+}
+
+// column resolves a column reference.
+func (c *compiler) column(ref *pg_query.ColumnRef) (expr, *pgerr.Error) {
+	name := nameOf(ref.Fields)
+	items := c.from
+	if len(ref.Fields) > 1 {
+		item, err := c.item(nameOf(ref.Fields[:len(ref.Fields)-1]), ref.Location)
+		if err != nil {
+			return nil, err
+		}
+		items = []fromItem{*item}
+	}
+	var found expr
+	for _, item := range items {
+		for i := range item.names {
+			if item.names[i] != name {
+				continue
+			}
+			if found != nil {
+				return nil, pgerr.Newf(codes.AmbiguousColumn, "column reference \"%s\" is ambiguous", name).At(c.at(ref.Location))
+			}
+			found = item.columns[i]
+		}
+	}
+	if found == nil {
+		return nil, c.noColumn(ref, name)
+	}
+	return found, nil
+}
+
+func (c *compiler) noColumn(ref *pg_query.ColumnRef, name string) *pgerr.Error {
+	if len(ref.Fields) > 1 {
+		return pgerr.Newf(codes.UndefinedColumn, "column %s.%s does not exist", nameOf(ref.Fields[:1]), name).At(c.at(ref.Location))
+	}
+	for _, item := range c.from {
+		if item.alias == name {
+			return pgerr.Newf(codes.FeatureNotSupported, "\"%s\" as a whole row is not supported", name).
+				WithHint("Name its columns, or write %s.*.", name).At(c.at(ref.Location))
+		}
+	}
+	err := pgerr.Newf(codes.UndefinedColumn, "column \"%s\" does not exist", name).At(c.at(ref.Location))
+	switch near := c.nearColumns(name); len(near) {
+	case 1:
+		return err.WithHint("Perhaps you meant to reference the column \"%s\".", near[0])
+	case 2:
+		return err.WithHint("Perhaps you meant to reference the column \"%s\" or the column \"%s\".", near[0], near[1])
+	}
+	return err
+}
+
+// nearColumns are the columns whose names are the fewest typing errors away from
+// name, by PostgreSQL's rule of what is near (searchRangeTableForCol).
+func (c *compiler) nearColumns(name string) (near []string) {
+	const maxDistance = 3
+	best := min(maxDistance, len(name)/2)
+	for _, item := range c.from {
+		for _, column := range item.names {
+			d := distance(name, column)
+			if d < best {
+				best, near = d, nil
+			}
+			if d <= best {
+				near = append(near, item.alias+"."+column)
+			}
+		}
+	}
+	return near
+}
+
+// distance is the Levenshtein distance in bytes.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			substitute := diagonal
+			if a[i] != b[j] {
+				substitute++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(substitute, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// columnName is FigureColname of PostgreSQL's parse_target.c.
+func columnName(n *pg_query.Node) string {
+	if name, strength := figureColumnName(n); strength > 0 {
+		return name
+	}
+	return "?column?"
+}
+
+// figureColumnName returns a name and how good it is: 2 from a column or
+// function, 1 from a type, 0 none.
+func figureColumnName(n *pg_query.Node) (name string, strength int) {
+	switch n := n.GetNode().(type) {
+	case *pg_query.Node_ColumnRef:
+		return nameOf(n.ColumnRef.Fields), 2
+	case *pg_query.Node_FuncCall:
+		return nameOf(n.FuncCall.Funcname), 2
+	case *pg_query.Node_TypeCast:
+		if name, strength = figureColumnName(n.TypeCast.Arg); strength <= 1 {
+			return nameOf(n.TypeCast.TypeName.GetNames()), 1
+		}
+		return name, strength
+	case *pg_query.Node_AIndirection:
+		for _, field := range n.AIndirection.Indirection {
+			if s := field.GetString_(); s != nil {
+				name = s.GetSval()
+			}
+		}
+		if name != "" {
+			return name, 2
+		}
+		return figureColumnName(n.AIndirection.Arg)
+	case *pg_query.Node_SqlvalueFunction:
+		return valueFunctionNames[n.SqlvalueFunction.Op], 2
+	}
+	return "", 0
+}
+
+var valueFunctionNames = map[pg_query.SQLValueFunctionOp]string{
+	pg_query.SQLValueFunctionOp_SVFOP_CURRENT_USER:      "current_user",
+	pg_query.SQLValueFunctionOp_SVFOP_USER:              "user",
+	pg_query.SQLValueFunctionOp_SVFOP_CURRENT_ROLE:      "current_role",
+	pg_query.SQLValueFunctionOp_SVFOP_SESSION_USER:      "session_user",
+	pg_query.SQLValueFunctionOp_SVFOP_CURRENT_CATALOG:   "current_catalog",
+	pg_query.SQLValueFunctionOp_SVFOP_CURRENT_SCHEMA:    "current_schema",
+	pg_query.SQLValueFunctionOp_SVFOP_CURRENT_TIMESTAMP: "current_timestamp",
+}
+
+func itoa(i int) string { return strconv.Itoa(i) }

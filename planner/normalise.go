@@ -1,0 +1,65 @@
+package planner
+
+import (
+	"strings"
+
+	"github.com/jeroenrinzema/psql-wire/codes"
+
+	"raisinproxy/sqlfuncs/datum"
+	"raisinproxy/sqlfuncs/pgerr"
+)
+
+// normalise reduces a statement to what its meaning depends on, as
+// clientsql.Normalise describes.
+func normalise(sql string) (text string, literals []string) { return normaliseWith(sql, true) }
+
+func normaliseWith(sql string, standardConformingStrings bool) (text string, literals []string) {
+	var out strings.Builder
+	l := newLexer(sql, standardConformingStrings)
+	for t := l.next(); t.Kind != tokenEnd; t = l.next() {
+		word := sql[t.Start:t.End]
+		switch t.Kind {
+		case tokenIdent:
+			word = foldName(word)
+		case tokenQuotedIdent:
+			word = quoteIdent(strings.ReplaceAll(word[1:len(word)-1], `""`, `"`))
+		case tokenString:
+			literals = append(literals, strings.ReplaceAll(word[1:len(word)-1], "''", "'"))
+			word = "?"
+		case tokenInteger, tokenFloat, tokenEscapeString, tokenUnicodeString, tokenDollarString, tokenBitString:
+			literals = append(literals, word)
+			word = "?"
+		}
+		if out.Len() > 0 {
+			out.WriteByte(' ')
+		}
+		out.WriteString(word)
+	}
+	return strings.TrimSuffix(out.String(), " ;"), literals
+}
+
+// nameTooLong is a code that the vocabulary lacks.
+const nameTooLong codes.Code = "42622"
+
+// truncations are the notices about names that are too long, which PostgreSQL
+// cuts in silence otherwise.
+func truncations(sql string, standardConformingStrings bool) (notices []*pgerr.Error) {
+	l := newLexer(sql, standardConformingStrings)
+	for t := l.next(); t.Kind != tokenEnd; t = l.next() {
+		name := sql[t.Start:t.End]
+		switch t.Kind {
+		case tokenIdent:
+			name = foldName(name)
+		case tokenQuotedIdent:
+			name = strings.ReplaceAll(name[1:len(name)-1], `""`, `"`)
+		default:
+			continue
+		}
+		if short := datum.TruncateName(name); short != name {
+			n := pgerr.Newf(nameTooLong, "identifier \"%s\" will be truncated to \"%s\"", name, short)
+			n.Severity = pgerr.SeverityNotice
+			notices = append(notices, n)
+		}
+	}
+	return notices
+}

@@ -1,0 +1,166 @@
+// Package planner turns SQL text into immutable plans that sessions share. It is
+// pure: it has no connection, no clock and no session state; what an evaluation
+// needs of its session it asks through Env.
+//
+// A text goes through these files:
+//
+//	lexer.go, scan.go   our own lexer: what the text mentions, its bounds
+//	parse.go            pg_query behind those bounds, positions of errors
+//	cache.go            texts that were planned already
+//	compile.go          a parsed statement to a Statement
+//	place.go            where a call may stand, and how often it runs
+//	resolve.go          types: calls, operators, parameters
+//	select.go           SELECT and VALUES that are answered here
+//	expr.go, cast.go    expressions and their evaluation
+//	utility.go          everything that is not a query
+package planner
+
+import (
+	"raisinproxy/sqlfuncs"
+	"raisinproxy/sqlfuncs/datum"
+	"raisinproxy/sqlfuncs/pgerr"
+)
+
+// Script is the plan of one text. It is immutable.
+type Script struct {
+	// Err is a syntax error, or a text beyond the limits: nothing of it runs.
+	Err *pgerr.Error
+	// Statements in order. A text without any is an empty query.
+	Statements []*Statement
+	// Notices about the text, to be sent whenever it is read.
+	Notices []*pgerr.Error
+	// Calls says whether any statement calls a raisin_ function.
+	Calls bool
+}
+
+// Statement is the plan of one statement. It is immutable.
+type Statement struct {
+	// Err is what is wrong with the statement beyond its syntax. It is reported
+	// when the statement's turn comes, as PostgreSQL reports it: a transaction
+	// that has failed already says so instead.
+	Err *pgerr.Error
+	// Params are the types of $1, $2, …, declared or inferred.
+	Params []datum.Type
+	// Columns of the result; nil if it returns no rows.
+	Columns []Column
+	// Action is what to do.
+	Action Action
+	// Calls that the statement makes, in the order of their evaluation.
+	Calls []*Call
+	// Foreign, if set, is the error that the statement is if it runs in another
+	// database than Database, by which a name in it is qualified.
+	Database string
+	Foreign  *pgerr.Error
+}
+
+// Column is one column of a result.
+type Column struct {
+	Name   string
+	Type   datum.Type
+	Typmod int32 // -1: none
+}
+
+// Call is one call of a raisin_ function in a statement.
+type Call struct {
+	Func  *sqlfuncs.Function
+	Args  []expr
+	index int
+}
+
+// Action is one of the types below.
+type Action interface{ action() }
+
+type (
+	// Transaction is BEGIN, COMMIT, ROLLBACK and the savepoint commands.
+	Transaction struct {
+		Kind      TransactionKind
+		Tag       string
+		Savepoint string
+		Chain     bool
+		Modes     []Mode
+	}
+	// Set changes run-time parameters, all or none of them.
+	Set struct {
+		Modes []Mode
+		Local bool
+		// TransactionOnly: outside a transaction block it only warns.
+		TransactionOnly bool
+		// Warn is the command's name in that warning.
+		Warn string
+		// Tag is SET, or RESET.
+		Tag string
+	}
+	// ResetAll is RESET ALL.
+	ResetAll struct{}
+	// Show is SHOW name.
+	Show struct{ Name string }
+	// ShowAll is SHOW ALL.
+	ShowAll struct{}
+	// Prepare is SQL's PREPARE.
+	Prepare struct {
+		Name      string
+		Statement *Statement
+	}
+	// Execute is SQL's EXECUTE.
+	Execute struct {
+		Name   string
+		args   []expr
+		err    *pgerr.Error // what is wrong with one of them
+		places []int        // of the arguments, in characters
+		at     func(int32) int
+	}
+	// Deallocate drops a prepared statement, or all with an empty name.
+	Deallocate struct{ Name string }
+	// Discard is DISCARD ALL and its parts.
+	Discard struct{ Tag string }
+	// CloseCursor closes a portal, or all with an empty name.
+	CloseCursor struct{ Name string }
+	// NoOp is a command that has nothing to do here, such as UNLISTEN *.
+	NoOp struct{ Tag string }
+)
+
+// Mode is one run-time parameter and its new value.
+type Mode struct {
+	Name    string
+	Values  []SettingValue // as SET lists them
+	Default bool           // to its default instead
+}
+
+// SettingValue is one value in a SET.
+type SettingValue struct {
+	Text   string
+	Number bool // written as a number
+}
+
+// TransactionKind is the command.
+type TransactionKind int
+
+// The transaction commands.
+const (
+	Begin TransactionKind = iota
+	Commit
+	Rollback
+	Savepoint
+	ReleaseSavepoint
+	RollbackTo
+)
+
+func (*Select) action()      {}
+func (*Transaction) action() {}
+func (*Set) action()         {}
+func (*ResetAll) action()    {}
+func (*Show) action()        {}
+func (*ShowAll) action()     {}
+func (*Prepare) action()     {}
+func (*Execute) action()     {}
+func (*Deallocate) action()  {}
+func (*Discard) action()     {}
+func (*CloseCursor) action() {}
+func (*NoOp) action()        {}
+
+// EndsTransaction says whether the statement may run in a transaction that has
+// failed: the commands that end it, or go back to before the failure.
+func (s *Statement) EndsTransaction() bool {
+	t, ok := s.Action.(*Transaction)
+	return ok && (t.Kind == Commit || t.Kind == Rollback || t.Kind == RollbackTo)
+}

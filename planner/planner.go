@@ -1,0 +1,149 @@
+package planner
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/jeroenrinzema/psql-wire/codes"
+
+	"raisinproxy/planner/clientsql"
+	"raisinproxy/sqlfuncs"
+	"raisinproxy/sqlfuncs/datum"
+)
+
+// Config is what a Planner needs.
+type Config struct {
+	CacheBytes int64 // bound of the memory of cached plans, as estimated
+}
+
+// Planner plans texts and keeps the plans. It is safe for concurrent use.
+type Planner struct {
+	cfg    Config
+	cache  *cache
+	parses atomic.Uint64
+}
+
+// New makes a planner.
+func New(cfg Config) *Planner { return &Planner{cfg: cfg, cache: newCache(cfg.CacheBytes)} }
+
+// Options are what a plan depends on besides its text.
+type Options struct {
+	Standard bool // standard_conforming_strings is on
+	// Prepared: the text may have parameters, of the types that are declared
+	// (datum.Invalid where one is left open).
+	Prepared bool
+	Types    []datum.Type
+}
+
+// Equal says whether both lead to the same plans.
+func (o Options) Equal(p Options) bool {
+	return o.Standard == p.Standard && o.Prepared == p.Prepared && slices.Equal(o.Types, p.Types)
+}
+
+// Clone copies o so that it may be kept.
+func (o Options) Clone() Options {
+	o.Types = slices.Clone(o.Types)
+	return o
+}
+
+func (o Options) key(text string) key {
+	return key{text: text, types: typesKey(o.Types), prepared: o.Prepared, standard: o.Standard}
+}
+
+// Stats counts since the planner was made.
+type Stats struct {
+	Parses  uint64 // texts that pg_query parsed
+	Evicted uint64 // plans that the cache forgot
+}
+
+// Stats reads the counters.
+func (p *Planner) Stats() Stats {
+	return Stats{Parses: p.parses.Load(), Evicted: p.cache.evicted.Load()}
+}
+
+// Cached returns the plan of a text that was planned before. It never parses; text
+// is not kept.
+func (p *Planner) Cached(text string, o Options) (*Script, bool) {
+	return p.cache.get(o.key(text))
+}
+
+// Plan plans a text and keeps the plan. It blocks its thread, for milliseconds at
+// worst. Errors are in the Script.
+func (p *Planner) Plan(text string, o Options) *Script {
+	o = o.Clone()
+	text = strings.Clone(text)
+	script := p.plan(text, o)
+	p.cache.put(o.key(text), script)
+	return script
+}
+
+func (p *Planner) plan(text string, o Options) *Script {
+	scan := scanText(text, o.Standard, isFunction)
+	if scan.Empty() {
+		if err := checkEncoding(text); err != nil {
+			return &Script{Err: err}
+		}
+		return &Script{}
+	}
+	p.parses.Add(1)
+	parsed, err := parseSQL(text, o.Standard)
+	script := &Script{Err: err, Notices: truncations(text, o.Standard)}
+	if err != nil {
+		return script
+	}
+	for i := range parsed.Statements {
+		st := p.statement(text, parsed, &parsed.Statements[i], o)
+		script.Statements = append(script.Statements, st)
+		script.Calls = script.Calls || len(st.Calls) > 0
+	}
+	return script
+}
+
+func isFunction(name string) bool {
+	_, ok := sqlfuncs.Lookup(name)
+	return ok
+}
+
+// statement compiles one statement of a text. What only the catalogue can answer
+// is looked up among the statements that clients send by themselves.
+func (p *Planner) statement(text string, parsed *parsedText, ps *parsedStatement, o Options) *Statement {
+	if ps.Node == nil {
+		return &Statement{Action: &Set{Modes: []Mode{{Name: "app.branch", Values: []SettingValue{{Text: ps.Branch}}}}, Tag: "SET"}}
+	}
+	c := &compiler{at: parsed.Char, params: newParamTypes(o.Types)}
+	c.params.fixed = !o.Prepared
+	st := c.statement(ps.Node)
+	if st.Err != nil && st.Err.Code == codes.FeatureNotSupported {
+		if answer, ok := catalogStatement(text[ps.Start:ps.End], o); ok {
+			return answer
+		}
+	}
+	return st
+}
+
+// answers is the index of clientsql, made when it is first needed.
+var answers = sync.OnceValue(func() *clientsql.Index { return clientsql.NewIndex(normalise) })
+
+// catalogStatement is the plan of a catalogue query that a client sends by itself.
+func catalogStatement(text string, o Options) (*Statement, bool) {
+	match, ok := answers().Find(normaliseWith(text, o.Standard))
+	if !ok {
+		return nil, false
+	}
+	st := &Statement{Action: &Select{catalog: &match}}
+	for i, t := range match.Params {
+		if i < len(o.Types) && o.Types[i] != datum.Invalid {
+			t = o.Types[i]
+		}
+		st.Params = append(st.Params, t)
+	}
+	if len(st.Params) > 0 && !o.Prepared || len(o.Types) > len(st.Params) {
+		return nil, false
+	}
+	for _, c := range match.Columns {
+		st.Columns = append(st.Columns, Column{Name: c.Name, Type: c.Type, Typmod: c.Typmod})
+	}
+	return st, true
+}

@@ -1,0 +1,406 @@
+package planner
+
+import (
+	"raisinproxy/planner/clientsql"
+
+	"github.com/jeroenrinzema/psql-wire/codes"
+	pg_query "github.com/pganalyze/pg_query_go/v5"
+
+	"raisinproxy/sqlfuncs"
+	"raisinproxy/sqlfuncs/datum"
+	"raisinproxy/sqlfuncs/pgerr"
+)
+
+// Select is a query that is answered here: the calls in FROM run once, then the
+// calls in the SELECT list, then the columns are computed row by row.
+type Select struct {
+	outputs []expr
+	// guards decide, before any call, whether the query yields anything at all.
+	guards []expr
+	// filters look at columns of FROM items.
+	filters []expr
+	// early are the expressions that PostgreSQL computes while it plans.
+	early []expr
+	// values is the VALUES list, one tuple a row; nil: a single row.
+	values [][]expr
+	calls  []*Call
+	none   bool // LIMIT 0
+
+	// catalog, if set, answers instead of all of the above.
+	catalog *clientsql.Match
+}
+
+// Check computes what depends on literals and parameters alone, for the errors
+// that PostgreSQL raises while it plans.
+func (s *Select) Check(f *Frame) error {
+	for _, e := range s.early {
+		if _, err := e.eval(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Open evaluates the guards and then each call, once. It must be called once per
+// execution, before Next.
+func (s *Select) Open(f *Frame) error {
+	f.rows, f.tuple, f.next = f.rows[:0], nil, 0
+	if s.catalog != nil {
+		return s.openCatalog(f)
+	}
+	f.count = max(1, len(s.values))
+	if s.none {
+		f.count = 0
+		return nil
+	}
+	for _, guard := range s.guards {
+		v, err := guard.eval(f)
+		if err != nil {
+			return err
+		}
+		if v.Null || !v.Bool() {
+			f.count = 0
+			return nil
+		}
+	}
+	for _, call := range s.calls {
+		if err := call.evaluate(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Select) openCatalog(f *Frame) (err error) {
+	f.table, err = s.catalog.Rows(clientsql.Call{
+		Session:  clientsql.Session{Database: f.Env.Info(InfoDatabase).Str, Setting: f.Env.Setting},
+		Args:     f.Params,
+		Literals: s.catalog.Literals,
+	})
+	return err
+}
+
+// maxArgs is the largest number of arguments of a function of the catalogue.
+const maxArgs = 3
+
+func (c *Call) evaluate(f *Frame) error {
+	for i, arg := range c.Args {
+		v, err := arg.eval(f)
+		if err != nil {
+			return err
+		}
+		f.args[i] = v
+	}
+	row, err := f.Env.Call(c.Func, f.args[:len(c.Args)])
+	if err != nil {
+		return err
+	}
+	f.rows = append(f.rows, row)
+	return nil
+}
+
+// Next moves to the next row; ok is false after the last.
+func (s *Select) Next(f *Frame) (ok bool, err error) {
+	if s.catalog != nil {
+		f.next++
+		return f.next <= len(f.table), nil
+	}
+	for f.next < f.count {
+		if s.values != nil {
+			f.tuple = s.values[f.next]
+		}
+		f.next++
+		keep, err := s.keep(f)
+		if keep || err != nil {
+			return keep, err
+		}
+	}
+	return false, nil
+}
+
+func (s *Select) keep(f *Frame) (bool, error) {
+	for _, filter := range s.filters {
+		v, err := filter.eval(f)
+		if err != nil || v.Null || !v.Bool() {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// Column computes column i of the current row.
+func (s *Select) Column(f *Frame, i int) (datum.Datum, error) {
+	if s.catalog != nil {
+		return f.table[f.next-1][i], nil
+	}
+	return s.outputs[i].eval(f)
+}
+
+// ScalarCall is the call whose JSON is column i as it stands, so that it can be
+// written without being built first; nil for any other column.
+func (s *Select) ScalarCall(f *Frame, i int) (*sqlfuncs.Function, *sqlfuncs.Row) {
+	if s.catalog != nil {
+		return nil, nil
+	}
+	e, ok := s.outputs[i].(*callScalar)
+	if !ok || e.typ() != datum.JSONB {
+		return nil, nil
+	}
+	return e.call.Func, &f.rows[e.call.index]
+}
+
+// maxColumns is PostgreSQL's MaxTupleAttributeNumber.
+const maxColumns = 1664
+
+func (c *compiler) selectStmt(s *Statement, n *pg_query.SelectStmt) *pgerr.Error {
+	sel := &Select{}
+	s.Action = sel
+	if err := c.withQueries(n.WithClause); err != nil {
+		return err
+	}
+	if len(n.ValuesLists) > 0 {
+		if err := c.onlyPlainSelect(n); err != nil {
+			return err
+		}
+		return c.topValues(s, sel, n)
+	}
+	if err := c.selectBody(s, sel, n); err != nil {
+		return err
+	}
+	sel.calls = c.calls
+	for _, call := range c.calls {
+		for _, arg := range call.Args {
+			sel.noteEarly(arg)
+		}
+	}
+	return c.limit(sel, n.LimitCount)
+}
+
+// selectBody compiles a SELECT but for its WITH and LIMIT.
+func (c *compiler) selectBody(s *Statement, sel *Select, n *pg_query.SelectStmt) *pgerr.Error {
+	if err := c.onlyPlainSelect(n); err != nil {
+		return err
+	}
+	for _, item := range n.FromClause {
+		if err := c.fromItem(sel, item); err != nil {
+			return err
+		}
+	}
+	inFrom := len(c.calls)
+	if err := c.where(sel, n.WhereClause); err != nil {
+		return err
+	}
+	s.Columns = make([]Column, 0, len(n.TargetList))
+	for _, target := range n.TargetList {
+		if err := c.target(s, sel, target.GetResTarget()); err != nil {
+			return err
+		}
+	}
+	if len(c.calls) > inFrom && (len(sel.filters) > 0 || sel.values != nil) {
+		return c.needsUpstream(0, "a call for each row")
+	}
+	return nil
+}
+
+// onlyPlainSelect refuses the clauses that are not answered here.
+func (c *compiler) onlyPlainSelect(n *pg_query.SelectStmt) *pgerr.Error {
+	switch {
+	case n.Op != pg_query.SetOperation_SETOP_NONE:
+		return c.needsUpstream(0, "UNION, INTERSECT or EXCEPT")
+	case n.IntoClause != nil:
+		return c.needsUpstream(0, "SELECT INTO")
+	case len(n.DistinctClause) > 0, len(n.GroupClause) > 0, n.HavingClause != nil, len(n.WindowClause) > 0,
+		len(n.SortClause) > 0, n.LimitOffset != nil, len(n.LockingClause) > 0:
+		return c.needsUpstream(0, "a SELECT with this clause")
+	}
+	return nil
+}
+
+func (c *compiler) limit(sel *Select, n *pg_query.Node) *pgerr.Error {
+	if n == nil || n.GetAConst().GetIsnull() {
+		return nil
+	}
+	limit, ok := intConst(n)
+	if !ok || limit < 0 || len(sel.values) > int(limit) && limit > 0 {
+		return c.needsUpstream(locationOf(n), "this LIMIT")
+	}
+	sel.none = limit == 0
+	return nil
+}
+
+// topValues is VALUES as a statement of its own.
+func (c *compiler) topValues(s *Statement, sel *Select, n *pg_query.SelectStmt) *pgerr.Error {
+	tuples, types, err := c.valuesLists(n.ValuesLists)
+	if err != nil {
+		return err
+	}
+	sel.values, sel.calls = tuples, c.calls
+	s.Columns = make([]Column, len(types))
+	for i, t := range types {
+		s.Columns[i] = Column{Name: "column" + itoa(i+1), Type: t, Typmod: -1}
+		sel.outputs = append(sel.outputs, &valuesColumn{column: i, t: t})
+	}
+	for _, tuple := range tuples {
+		for _, e := range tuple {
+			sel.noteEarly(e)
+		}
+	}
+	return c.limit(sel, n.LimitCount)
+}
+
+// valuesLists compiles a VALUES list; every column gets the type that its rows
+// have in common.
+func (c *compiler) valuesLists(lists []*pg_query.Node) (tuples [][]expr, types []datum.Type, err *pgerr.Error) {
+	for _, list := range lists {
+		items := list.GetList().GetItems()
+		tuple := make([]expr, len(items))
+		for i, item := range items {
+			if tuple[i], err = c.expr(item); err != nil {
+				return nil, nil, err
+			}
+		}
+		if len(tuples) > 0 && len(tuple) != len(tuples[0]) {
+			return nil, nil, pgerr.Newf(codes.Syntax, "VALUES lists must all be the same length").At(c.at(locationOf(items[0])))
+		}
+		tuples = append(tuples, tuple)
+	}
+	types = make([]datum.Type, len(tuples[0]))
+	for i := range types {
+		if types[i], err = c.unify(tuples, i); err != nil {
+			return nil, nil, err
+		}
+	}
+	return tuples, types, nil
+}
+
+// unify converts column i of all tuples to their common type.
+func (c *compiler) unify(tuples [][]expr, i int) (datum.Type, *pgerr.Error) {
+	common := datum.Unknown
+	for _, tuple := range tuples {
+		t := tuple[i].typ()
+		switch {
+		case t == datum.Unknown || t == common || widens(t, common):
+		case common == datum.Unknown || widens(common, t):
+			common = t
+		default:
+			return 0, c.needsUpstream(0, "a VALUES list of %s and %s", common, t)
+		}
+	}
+	if common == datum.Unknown {
+		common = datum.Text
+	}
+	for _, tuple := range tuples {
+		converted, _, err := c.implicit(tuple[i], common)
+		if err != nil {
+			return 0, err
+		}
+		tuple[i] = converted
+	}
+	return common, nil
+}
+
+// where splits the condition: what reads no column decides beforehand.
+func (c *compiler) where(sel *Select, n *pg_query.Node) *pgerr.Error {
+	if n == nil {
+		return nil
+	}
+	conjuncts := []*pg_query.Node{n}
+	if b := n.GetBoolExpr(); b != nil && b.Boolop == pg_query.BoolExprType_AND_EXPR {
+		conjuncts = b.Args
+	}
+	for _, conjunct := range conjuncts {
+		e, err := c.condition(conjunct)
+		if err != nil {
+			return err
+		}
+		if mentionsColumns(e) {
+			sel.filters = append(sel.filters, e)
+		} else {
+			sel.guards = append(sel.guards, e)
+		}
+		sel.noteEarly(e)
+	}
+	return nil
+}
+
+func (s *Select) noteEarly(e expr) {
+	if ok, fallible := early(e); ok && fallible {
+		s.early = append(s.early, e)
+	}
+}
+
+// target compiles one item of the SELECT list, which may be several columns.
+func (c *compiler) target(s *Statement, sel *Select, n *pg_query.ResTarget) *pgerr.Error {
+	if len(n.Indirection) > 0 {
+		return c.needsUpstream(n.Location, "this expression")
+	}
+	columns, err := c.expand(n)
+	if err != nil {
+		return err
+	}
+	for _, col := range columns {
+		if col.value.typ() == datum.Unknown {
+			if col.value, err = c.operand(col.value, datum.Text); err != nil {
+				return err
+			}
+		}
+		sel.noteEarly(col.value)
+		sel.outputs = append(sel.outputs, col.value)
+		s.Columns = append(s.Columns, Column{Name: col.name, Type: col.value.typ(), Typmod: typmodOf(n.Val)})
+	}
+	if len(sel.outputs) > maxColumns {
+		return pgerr.Newf(codes.TooManyColumns, "target lists can have at most %d entries", maxColumns)
+	}
+	return nil
+}
+
+// typmodOf is the typmod of a column that is a cast to varchar(n).
+func typmodOf(n *pg_query.Node) int32 {
+	typeName := n.GetTypeCast().GetTypeName()
+	if len(typeName.GetTypmods()) != 1 {
+		return -1
+	}
+	if length, ok := intConst(typeName.GetTypmods()[0]); ok {
+		return length + 4
+	}
+	return -1
+}
+
+type outputColumn struct {
+	name  string
+	value expr
+}
+
+// expand turns *, alias.* and (f(…)).* into their columns; anything else is one.
+func (c *compiler) expand(n *pg_query.ResTarget) ([]outputColumn, *pgerr.Error) {
+	if ref := n.Val.GetColumnRef(); ref != nil && ref.Fields[len(ref.Fields)-1].GetAStar() != nil {
+		return c.star(ref)
+	}
+	if field := n.Val.GetAIndirection(); field != nil {
+		if call, f, column := fieldOfCall(field); f != nil && column == "" {
+			return c.starOfCall(call, f)
+		}
+	}
+	e, err := c.expr(n.Val)
+	if err != nil {
+		return nil, err
+	}
+	name := n.Name
+	if name == "" {
+		name = columnName(n.Val)
+	}
+	return []outputColumn{{name, e}}, nil
+}
+
+// starOfCall is (f(…)).*, which evaluates the call once.
+func (c *compiler) starOfCall(n *pg_query.FuncCall, f *sqlfuncs.Function) ([]outputColumn, *pgerr.Error) {
+	call, err := c.call(f, n)
+	if err != nil {
+		return nil, err
+	}
+	columns := make([]outputColumn, len(f.Columns))
+	for i, col := range f.Columns {
+		columns[i] = outputColumn{col.Name, &callColumn{call: call, column: i}}
+	}
+	return columns, nil
+}
