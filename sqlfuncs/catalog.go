@@ -93,9 +93,9 @@ var Functions = []*Function{
 
 const minInt64 = -1 << 63
 
-func textArg(name string) Arg              { return Arg{Name: name, Type: datum.Text} }
-func bigintArg(name string, min int64) Arg { return Arg{Name: name, Type: datum.Int8, Min: min} }
-func ttlArg() Arg                          { return Arg{Name: "ttl_ms", Type: datum.Int8, Min: 1, isTTL: true} }
+func textArg(name string) Arg                { return Arg{Name: name, Type: datum.Text} }
+func bigintArg(name string, least int64) Arg { return Arg{Name: name, Type: datum.Int8, Min: least} }
+func ttlArg() Arg                            { return Arg{Name: "ttl_ms", Type: datum.Int8, Min: 1, isTTL: true} }
 
 // byName finds a function by its exact, folded name. It is complete before any
 // init function runs and only read afterwards.

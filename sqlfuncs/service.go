@@ -3,6 +3,7 @@ package sqlfuncs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"time"
 
@@ -114,8 +115,8 @@ func (c call) ttl(arg int) time.Duration {
 		c.notice(&pgerr.Error{
 			Severity: pgerr.SeverityNotice,
 			Code:     codes.SuccessfulCompletion,
-			Message:  "ttl_ms is capped to the server's limit",
-			Detail:   "The lease lasts " + time.Duration(limit*int64(time.Millisecond)).String() + "; [locks] max_ttl_ms sets the limit.",
+			Message:  fmt.Sprintf("ttl_ms is above the limit of this server and was capped to %d", limit),
+			Hint:     "The limit is max_ttl_ms in [locks] of the server config.",
 		})
 		ms = limit
 	}
@@ -197,8 +198,7 @@ func inDoubt(f *Function) *pgerr.Error {
 // endOf reports a call that ended with its context and applied nothing: by the
 // cause, which says whether it was a cancel or a timeout.
 func endOf(ctx context.Context, err error) error {
-	var cause *pgerr.Error
-	if errors.As(context.Cause(ctx), &cause) {
+	if cause, ok := errors.AsType[*pgerr.Error](context.Cause(ctx)); ok {
 		return cause
 	}
 	e := pgerr.Newf(codes.QueryCanceled, "canceling statement due to user request")

@@ -110,7 +110,7 @@ func BenchmarkAcquireAmong(b *testing.B) {
 				if err != nil || !g.Acquired {
 					b.Fatalf("Acquire = %+v, %v", g, err)
 				}
-				s.Release(ctx, scope, key, g.Token)
+				_, _ = s.Release(ctx, scope, key, g.Token)
 			}
 		})
 	}

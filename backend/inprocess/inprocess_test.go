@@ -64,6 +64,13 @@ func acquire(t testing.TB, s *Store, key string, ttl time.Duration) int64 {
 	return g.Token
 }
 
+func release(t testing.TB, s *Store, key string, token int64) {
+	t.Helper()
+	if ok, err := s.Release(t.Context(), scope, key, token); err != nil || !ok {
+		t.Fatalf("Release(%q) = %v, %v", key, ok, err)
+	}
+}
+
 func TestConformance(t *testing.T) {
 	backendtest.Run(t, backendtest.Harness{
 		Unit: time.Second,
@@ -215,11 +222,11 @@ func TestCallsDoNotAllocate(t *testing.T) {
 			t.Fatal(err)
 		}
 		for call, do := range map[string]func(){
-			"contended Acquire": func() { s.Acquire(ctx, scope, name, time.Hour) },
-			"Renew":             func() { s.Renew(ctx, scope, name, token, time.Hour) },
-			"foreign Release":   func() { s.Release(ctx, scope, name, token+1) },
-			"Claim":             func() { s.Claim(ctx, scope, name, 1, 1<<40) },
-			"Restock":           func() { s.Restock(ctx, scope, name, 1) },
+			"contended Acquire": func() { _, _ = s.Acquire(ctx, scope, name, time.Hour) },
+			"Renew":             func() { _, _ = s.Renew(ctx, scope, name, token, time.Hour) },
+			"foreign Release":   func() { _, _ = s.Release(ctx, scope, name, token+1) },
+			"Claim":             func() { _, _ = s.Claim(ctx, scope, name, 1, 1<<40) },
+			"Restock":           func() { _, _ = s.Restock(ctx, scope, name, 1) },
 		} {
 			if n := testing.AllocsPerRun(100, do); n != 0 {
 				t.Errorf("%s of a name of %d bytes: %v allocations", call, len(name), n)
@@ -232,7 +239,7 @@ func TestAcquireOfANewKeyAllocatesItsNameOnly(t *testing.T) {
 	s, _ := newStore(t)
 	n := testing.AllocsPerRun(100, func() {
 		token := acquire(t, s, "k", time.Hour)
-		s.Release(t.Context(), scope, "k", token)
+		release(t, s, "k", token)
 	})
 	if n > 1 {
 		t.Errorf("Acquire and Release: %v allocations, want 1", n)

@@ -1,6 +1,7 @@
 package inprocess
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -72,9 +73,7 @@ func (sh *shard) shrink() {
 		return
 	}
 	leases := make(map[string]*lease, len(sh.leases))
-	for key, l := range sh.leases {
-		leases[key] = l
-	}
+	maps.Copy(leases, sh.leases)
 	sh.leases = leases
 	sh.peak = len(leases)
 	sh.expiry = slices.Clone(sh.expiry)

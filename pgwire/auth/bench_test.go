@@ -15,7 +15,9 @@ func BenchmarkUnknownUserChallenge(b *testing.B) {
 	body := initialResponse(mechanismSCRAM, "n,,n=,r=abc")
 	for b.Loop() {
 		x := p.Begin("mallory", false)
-		x.Start()
-		x.Respond('p', body)
+		start(b, x)
+		if _, err := x.Respond('p', body); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

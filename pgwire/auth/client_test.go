@@ -27,6 +27,14 @@ func policy(t testing.TB, method Method, text string, allowAnonymous bool) *Poli
 	return p
 }
 
+// start begins an exchange whose first answer does not matter.
+func start(t testing.TB, x *Exchange) {
+	t.Helper()
+	if _, err := x.Start(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // initialResponse is the body of SASLInitialResponse.
 func initialResponse(mechanism, data string) []byte {
 	body := append([]byte(mechanism), 0)

@@ -173,12 +173,14 @@ func TestReload(t *testing.T) {
 		t.Error(err)
 	}
 	p.SetUsers(nil)
-	report(t, logInSCRAM(t, p.Begin("bob", false), "new"))
+	if e := report(t, logInSCRAM(t, p.Begin("bob", false), "new")); e.Code != "28P01" {
+		t.Errorf("a user who was taken away: %v", e)
+	}
 }
 
 func TestClientThatKeepsTheFirstMessageBack(t *testing.T) {
 	x := policy(t, SCRAM, `"bob" "pw"`, false).Begin("bob", false)
-	x.Start()
+	start(t, x)
 	step, err := x.Respond('p', append([]byte("SCRAM-SHA-256\x00"), 0xff, 0xff, 0xff, 0xff))
 	if err != nil {
 		t.Fatal(err)
@@ -208,7 +210,7 @@ func TestOutOfTurn(t *testing.T) {
 	if _, err := x.Respond('p', nil); report(t, err).Code != "XX000" {
 		t.Error(err)
 	}
-	x.Start()
+	start(t, x)
 	if _, err := x.Start(); report(t, err).Code != "XX000" {
 		t.Error(err)
 	}
@@ -216,8 +218,10 @@ func TestOutOfTurn(t *testing.T) {
 		t.Error(err)
 	}
 	x = policy(t, SCRAM, `"bob" "pw"`, false).Begin("bob", false)
-	x.Start()
-	x.Respond('p', initialResponse("nonsense", ""))
+	start(t, x)
+	if _, err := x.Respond('p', initialResponse("nonsense", "")); err == nil {
+		t.Error("no error for an unknown mechanism")
+	}
 	if _, err := x.Respond('p', initialResponse("SCRAM-SHA-256", "n,,n=,r=abc")); report(t, err).Code != "XX000" {
 		t.Error("a second attempt on one exchange")
 	}
@@ -241,7 +245,7 @@ func TestPasswordMessages(t *testing.T) {
 	}
 	for _, tt := range tests {
 		x := p.Begin("bob", true)
-		x.Start()
+		start(t, x)
 		_, err := x.Respond(tt.typ, []byte(tt.body))
 		if e := report(t, err); string(e.Code)+" "+e.Message != tt.want {
 			t.Errorf("%c %.20q: %v, want %s", tt.typ, tt.body, e, tt.want)
@@ -251,7 +255,7 @@ func TestPasswordMessages(t *testing.T) {
 
 func TestNoPartOfTheBodyIsKept(t *testing.T) {
 	x := policy(t, SCRAM, `"bob" "pw"`, false).Begin("bob", false)
-	x.Start()
+	start(t, x)
 	client, _ := scram.SHA256.NewClientUnprepped("", "pw", "")
 	talk := client.NewConversation()
 	first, _ := talk.Step("")

@@ -78,8 +78,7 @@ func (e *Error) At(position int) *Error {
 // From flattens any error chain to one report. An error that is not of this
 // type becomes XX000 with a message that tells the client nothing of the inside.
 func From(err error) *Error {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e
 	}
 	return &Error{Code: codes.Internal, Message: "internal error", Cause: err}

@@ -1,0 +1,48 @@
+// Package pgwire serves clients over the PostgreSQL protocol, version 3
+// (https://www.postgresql.org/docs/current/protocol.html).
+//
+// # Layers, by file
+//
+//	server.go       accepting, the table of sessions, cancel requests, the end
+//	startup.go      from the first byte to ReadyForQuery: TLS, versions, who it is
+//	session.go      the driver of a session: reading, writing, planning, waiting
+//	step.go         the fast path: answers the frames that are there, without I/O
+//	query.go        the simple query
+//	extended.go     Parse, Bind, Describe, Execute, Close, Sync
+//	portal.go       running a statement, rows and their limits
+//	env.go          what a session tells plans, and its commands (SET, PREPARE, …)
+//	transaction.go  the states of a transaction
+//	frame.go        messages in; answer.go, messages out; text.go, encodings
+//	auth/           who a client is; settings/, run-time parameters
+//	wiretest/       the runner of wire scripts, for tests
+//
+// # The life of a connection
+//
+// Serve accepts it and gives it a goroutine, serveConn, which owns everything in
+// the session. startup answers the requests before the start-up packet, asks the
+// policy who the client is, and greets it. Then run lets step answer what has
+// arrived. step never blocks: a text that is not planned yet, a call that must
+// wait for a backend, a full output buffer or an empty input buffer end it with
+// a verdict, on which run does the blocking work and comes back. A session ends
+// when its client says so or is gone, when it breaks the protocol, when it
+// panics (alone), or with the server.
+//
+// # Flushing
+//
+// Answers are collected and leave in one write when the client waits for them:
+// at ReadyForQuery, at Flush and at an error, but not before everything that has
+// already arrived is answered.
+//
+// # Cancellation
+//
+// Whoever ends what: a call that waits has a context of its own, which a cancel
+// request, the statement timeout, the end of the server or the end of the client
+// cancels; a goroutine that reads ahead while a call waits notices the last of
+// these, and the session waits for it before it goes on. Serve waits for all
+// sessions.
+//
+// # Known gaps
+//
+// There is no upstream yet: what only a PostgreSQL can answer is refused with
+// 0A000. SQL cursors, COPY, LISTEN and the function call protocol need one.
+package pgwire

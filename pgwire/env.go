@@ -1,0 +1,225 @@
+package pgwire
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/jeroenrinzema/psql-wire/codes"
+
+	"raisinproxy/pgwire/settings"
+	"raisinproxy/planner"
+	"raisinproxy/sqlfuncs"
+	"raisinproxy/sqlfuncs/datum"
+	"raisinproxy/sqlfuncs/pgerr"
+)
+
+// This file is what a session tells the plans that it evaluates, and the commands
+// that they leave to it.
+
+var _ planner.Env = (*session)(nil)
+
+// Call evaluates one call.
+func (s *session) Call(f *sqlfuncs.Function, args []datum.Datum) (sqlfuncs.Row, error) {
+	ctx := s.callCtx
+	if !s.deadline.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadlineCause(ctx, s.deadline, errStatementTimeout)
+		defer cancel()
+	}
+	return s.server.cfg.Functions.Call(ctx, &s.caller, f, args, s.notify)
+}
+
+// Info answers the session information functions.
+func (s *session) Info(kind planner.InfoKind) datum.Datum {
+	switch kind {
+	case planner.InfoVersion:
+		return datum.OfText(s.version())
+	case planner.InfoCurrentUser, planner.InfoSessionUser:
+		return datum.OfText(s.caller.User)
+	case planner.InfoDatabase:
+		return datum.OfText(s.caller.Scope.Repository)
+	case planner.InfoSchema:
+		return s.schema()
+	}
+	return datum.OfInt(int64(s.pid))
+}
+
+// version has the form of PostgreSQL's, which drivers take apart.
+func (s *session) version() string {
+	number, _ := s.Setting("server_version")
+	return fmt.Sprintf("PostgreSQL %s on %s-%s, compiled by %s, 64-bit", number, runtime.GOARCH, runtime.GOOS, runtime.Version())
+}
+
+// schema is the first schema of the search path that exists: public is the only
+// one here beside the catalogue.
+func (s *session) schema() datum.Datum {
+	path, _ := s.Setting("search_path")
+	for name := range strings.SplitSeq(path, ",") {
+		name = strings.Trim(strings.TrimSpace(name), `"`)
+		if name == "public" || name == "pg_catalog" {
+			return datum.OfText(name)
+		}
+	}
+	return datum.Null
+}
+
+// Now answers the time functions. A moment stays what it was when it was first
+// asked for, as long as its transaction or statement lasts.
+func (s *session) Now(kind planner.TimeKind) time.Time {
+	if kind == planner.ClockTime {
+		return s.server.cfg.Now()
+	}
+	if s.now.IsZero() {
+		s.now = s.server.cfg.Now()
+	}
+	if s.started.IsZero() {
+		s.started = s.now
+	}
+	if kind == planner.TransactionTime {
+		return s.started
+	}
+	return s.now
+}
+
+// Setting reads a run-time parameter.
+func (s *session) Setting(name string) (string, bool) {
+	value, ok, err := s.vars.Lookup(name)
+	return value, ok && err == nil
+}
+
+// SetSetting is set_config.
+func (s *session) SetSetting(name, value string, local bool) (string, error) {
+	if err := s.vars.Set(name, value, local); err != nil {
+		return "", err
+	}
+	s.passNotices()
+	return s.vars.Show(name)
+}
+
+// passNotices sends what a change of a setting has to say.
+func (s *session) passNotices() {
+	for _, n := range s.vars.TakeNotices() {
+		s.report(n)
+	}
+}
+
+// show makes the rows of SHOW.
+func (s *session) show(action planner.Action) ([][]datum.Datum, error) {
+	if show, ok := action.(*planner.Show); ok {
+		value, err := s.vars.Show(show.Name)
+		if err != nil {
+			return nil, err
+		}
+		return [][]datum.Datum{{datum.OfText(value)}}, nil
+	}
+	var rows [][]datum.Datum
+	for _, r := range s.vars.All() {
+		rows = append(rows, []datum.Datum{datum.OfText(r.Name), datum.OfText(r.Setting), datum.OfText(r.Description)})
+	}
+	return rows, nil
+}
+
+// command runs what returns no rows, and returns its tag.
+func (s *session) command(action planner.Action) (tag string, err error) {
+	switch a := action.(type) {
+	case *planner.Transaction:
+		return s.control(a)
+	case *planner.Set:
+		return a.Tag, s.set(a)
+	case *planner.ResetAll:
+		s.vars.ResetAll()
+		return "RESET", nil
+	case *planner.Prepare:
+		return "PREPARE", s.keep(a.Name, a.Statement)
+	case *planner.Deallocate:
+		return s.deallocate(a.Name)
+	case *planner.Discard:
+		return a.Tag, s.discard(a.Tag)
+	case *planner.CloseCursor:
+		return s.closeCursor(a.Name)
+	case *planner.NoOp:
+		return a.Tag, nil
+	}
+	return "", pgerr.Newf(codes.Internal, "a statement of kind %T cannot be run", action)
+}
+
+func (s *session) set(a *planner.Set) error {
+	if a.TransactionOnly && s.state == implicit && !s.batch {
+		s.warn(codes.NoActiveSQLTransaction, a.Warn+" can only be used in transaction blocks")
+	}
+	for _, m := range a.Modes {
+		var err error
+		switch {
+		case m.Default && a.Tag == "RESET":
+			err = s.vars.Reset(m.Name)
+		case m.Default:
+			err = s.vars.SetToDefault(m.Name, a.Local)
+		default:
+			err = s.setMode(m, a.Local)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	s.passNotices()
+	return nil
+}
+
+// setMode sets one parameter to what SET lists for it.
+func (s *session) setMode(m planner.Mode, local bool) error {
+	args := make([]settings.Argument, len(m.Values))
+	for i, v := range m.Values {
+		args[i] = settings.Argument{Text: v.Text, Number: v.Number}
+	}
+	value, err := s.vars.Flatten(m.Name, args)
+	if err != nil {
+		return err
+	}
+	return s.vars.Set(m.Name, value, local)
+}
+
+func (s *session) deallocate(name string) (tag string, err error) {
+	if name == "" {
+		clear(s.statements)
+		return "DEALLOCATE ALL", nil
+	}
+	if _, err := s.statement(name); err != nil {
+		return "", err
+	}
+	delete(s.statements, nameKey(name))
+	return "DEALLOCATE", nil
+}
+
+func (s *session) discard(tag string) error {
+	if tag != "DISCARD ALL" {
+		return nil // there are no plans, sequences or temporary tables of a session here
+	}
+	if s.state == explicit || s.batch {
+		return pgerr.Newf(codes.ActiveSQLTransaction, "DISCARD ALL cannot run inside a transaction block")
+	}
+	if s.pipelined {
+		return pgerr.Newf(codes.ActiveSQLTransaction, "DISCARD ALL cannot be executed within a pipeline")
+	}
+	clear(s.portals)
+	clear(s.statements)
+	if err := s.vars.Reset("session_authorization"); err != nil {
+		return err
+	}
+	s.vars.ResetAll()
+	return nil
+}
+
+func (s *session) closeCursor(name string) (tag string, err error) {
+	if name == "" {
+		clear(s.portals)
+		return "CLOSE CURSOR ALL", nil
+	}
+	if s.portals[name] == nil {
+		return "", pgerr.Newf(codes.InvalidCursorName, "cursor \"%s\" does not exist", name)
+	}
+	delete(s.portals, name)
+	return "CLOSE CURSOR", nil
+}

@@ -1,0 +1,463 @@
+package pgwire
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/jeroenrinzema/psql-wire/codes"
+
+	"raisinproxy/pgwire/settings"
+	"raisinproxy/planner"
+	"raisinproxy/sqlfuncs/datum"
+	"raisinproxy/sqlfuncs/pgerr"
+)
+
+// failSeries answers an error in the extended protocol: what follows is dropped
+// up to Sync.
+func (s *session) failSeries(err error) verdict {
+	s.fail(err)
+	s.skipping = true
+	return needInput
+}
+
+// parse makes a prepared statement.
+func (s *session) parse(body []byte) verdict {
+	m := message{rest: body}
+	name, raw := s.name(&m), m.text()
+	declared := noTypes
+	for range m.count() {
+		declared = append(declared, datum.Type(m.int32()))
+	}
+	if bad := m.done(); bad != nil {
+		return s.failSeries(bad)
+	}
+	text, err := s.text.fromClient(raw)
+	if err != nil {
+		return s.failSeries(err)
+	}
+	script, ok := s.lookup(text, planner.Options{Standard: s.standard, Prepared: true, Types: declared})
+	if !ok {
+		return needPlan
+	}
+	s.beginImplicit()
+	if len(name) == 0 {
+		s.unnamed = nil // even if the new one fails
+	}
+	s.announce(script)
+	st, err := s.prepared(script)
+	if err != nil {
+		return s.failSeries(err)
+	}
+	if len(name) == 0 {
+		s.unnamed = st
+	} else if err := s.keep(string(name), st); err != nil {
+		return s.failSeries(err)
+	}
+	s.out.parseComplete()
+	return needInput
+}
+
+// emptyStatement is the plan of a text without a statement.
+var emptyStatement = &planner.Statement{}
+
+// prepared checks that a script is one statement that may be prepared now.
+func (s *session) prepared(script *planner.Script) (*planner.Statement, error) {
+	switch {
+	case script.Err != nil:
+		return nil, script.Err
+	case len(script.Statements) == 0:
+		return emptyStatement, nil
+	case len(script.Statements) > 1:
+		return nil, pgerr.Newf(codes.Syntax, "cannot insert multiple commands into a prepared statement")
+	}
+	st := script.Statements[0]
+	if s.state == failed && !st.EndsTransaction() {
+		return nil, errAborted
+	}
+	if err := s.wrong(st); err != nil {
+		return nil, err
+	}
+	if show, ok := st.Action.(*planner.Show); ok {
+		if _, err := s.vars.Show(show.Name); err != nil {
+			return nil, err
+		}
+	}
+	return st, nil
+}
+
+// announce sends the notices about a text, which PostgreSQL sends when it reads it.
+func (s *session) announce(script *planner.Script) {
+	for _, n := range script.Notices {
+		s.report(n)
+	}
+}
+
+// name reads the name of a statement or portal, in the client's encoding.
+func (s *session) name(m *message) []byte {
+	raw := m.text()
+	for _, c := range raw {
+		if c >= utf8.RuneSelf {
+			return s.convertName(m, raw)
+		}
+	}
+	return raw
+}
+
+func (s *session) convertName(m *message, raw []byte) []byte {
+	s.refresh()
+	name, err := s.text.fromClient(raw)
+	if err == nil {
+		err = settings.ValidUTF8(name)
+	}
+	if err != nil && m.bad == nil {
+		m.bad = pgerr.From(err)
+	}
+	return name
+}
+
+// maxName is how much of a name of a statement or portal counts: NAMEDATALEN - 1
+// bytes, whatever characters they cut.
+const maxName = 63
+
+func nameKey[T string | []byte](name T) T { return name[:min(len(name), maxName)] }
+
+// keep stores a named prepared statement, of the protocol or of SQL: they share
+// their names.
+func (s *session) keep(name string, st *planner.Statement) error {
+	if s.statements[nameKey(name)] != nil {
+		return pgerr.Newf(codes.DuplicatePreparedStatement, "prepared statement \"%s\" already exists", name)
+	}
+	s.statements[nameKey(name)] = st
+	return nil
+}
+
+// statement finds a prepared statement.
+func (s *session) statement(name string) (*planner.Statement, error) {
+	if st := s.statements[nameKey(name)]; st != nil {
+		return st, nil
+	}
+	return nil, pgerr.Newf(codes.InvalidSQLStatementName, "prepared statement \"%s\" does not exist", name)
+}
+
+// statementOf is statement for a name of the protocol, where "" is the unnamed one.
+func (s *session) statementOf(name []byte) (*planner.Statement, error) {
+	switch {
+	case len(name) == 0 && s.unnamed == nil:
+		return nil, pgerr.Newf(codes.InvalidSQLStatementName, "unnamed prepared statement does not exist")
+	case len(name) == 0:
+		return s.unnamed, nil
+	}
+	if st := s.statements[string(nameKey(name))]; st != nil {
+		return st, nil
+	}
+	return s.statement(string(name)) // for its error
+}
+
+// bind makes a portal.
+func (s *session) bind(body []byte) verdict {
+	m := message{rest: body}
+	portalName, statementName := s.name(&m), s.name(&m)
+	if m.bad != nil {
+		return s.failSeries(m.bad)
+	}
+	st, err := s.statementOf(statementName)
+	if err != nil {
+		return s.failSeries(err)
+	}
+	s.beginImplicit()
+	s.refresh()
+	values, err := s.parameterList(&m, st, statementName)
+	if err != nil {
+		return s.failSeries(err)
+	}
+	if s.state == failed && !st.EndsTransaction() {
+		return s.failSeries(errAborted)
+	}
+	if err := s.authorize(st); err != nil {
+		return s.failSeries(err)
+	}
+	p, err := s.newPortal(portalName, st)
+	if err != nil {
+		return s.failSeries(err)
+	}
+	if err := s.fillPortal(p, &m, values); err != nil {
+		s.dropPortal(p)
+		return s.failSeries(err)
+	}
+	s.out.bindComplete()
+	return needInput
+}
+
+// parameterValues is where the values of a Bind stand in its body.
+type parameterValues struct {
+	formats formats
+	count   int
+}
+
+// parameterList reads the counts, which must fit the statement, up to the values.
+func (s *session) parameterList(m *message, st *planner.Statement, name []byte) (v parameterValues, err error) {
+	s.codes = readFormats(m, s.codes[:0])
+	v.formats, v.count = s.codes, m.count()
+	switch {
+	case m.bad != nil:
+		return v, m.bad
+	case len(v.formats) > 1 && len(v.formats) != v.count:
+		return v, pgerr.Newf(codes.ProtocolViolation, "bind message has %d parameter formats but %d parameters", len(v.formats), v.count)
+	case v.count != len(st.Params):
+		return v, pgerr.Newf(codes.ProtocolViolation, "bind message supplies %d parameters, but prepared statement \"%s\" requires %d", v.count, name, len(st.Params))
+	}
+	return v, nil
+}
+
+func readFormats(m *message, into formats) formats {
+	for range m.count() {
+		into = append(into, int16(m.count()))
+	}
+	return into
+}
+
+func (s *session) newPortal(name []byte, st *planner.Statement) (*portal, error) {
+	if len(name) == 0 {
+		p := &s.unnamedPortal
+		p.reset("", st, len(s.savepoints))
+		return p, nil
+	}
+	if s.portals[string(nameKey(name))] != nil {
+		return nil, pgerr.Newf(codes.DuplicateCursor, "cursor \"%s\" already exists", name)
+	}
+	p := &portal{}
+	p.reset(string(name), st, len(s.savepoints))
+	s.portals[nameKey(p.name)] = p
+	return p, nil
+}
+
+func (s *session) dropPortal(p *portal) {
+	p.state = portalAbsent
+	if p != &s.unnamedPortal {
+		delete(s.portals, nameKey(p.name))
+	}
+}
+
+func (s *session) portalOf(name []byte) (*portal, error) {
+	if len(name) == 0 && s.unnamedPortal.state != portalAbsent {
+		return &s.unnamedPortal, nil
+	}
+	if p := s.portals[string(nameKey(name))]; p != nil {
+		return p, nil
+	}
+	return nil, pgerr.Newf(codes.InvalidCursorName, "portal \"%s\" does not exist", name)
+}
+
+// fillPortal reads the parameter values and the result formats.
+func (s *session) fillPortal(p *portal, m *message, values parameterValues) error {
+	for i := range values.count {
+		before := m.rest
+		v, err := s.parameter(m, p.bound.Params[i], values.formats.of(i), i+1)
+		if err != nil {
+			return s.inParameter(err, p.name, i+1, values.formats.of(i), before)
+		}
+		p.params = append(p.params, v)
+	}
+	p.formats = readFormats(m, p.formats[:0])
+	if bad := m.done(); bad != nil {
+		return bad
+	}
+	columns := s.columnsOf(p.bound)
+	if columns != nil && len(p.formats) > 1 && len(p.formats) != len(columns) {
+		return pgerr.Newf(codes.ProtocolViolation, "bind message has %d result formats but query has %d columns", len(p.formats), len(columns))
+	}
+	if query, ok := p.bound.Action.(*planner.Select); ok {
+		p.frame.Env, p.frame.Params = s, p.params
+		return query.Check(&p.frame)
+	}
+	return nil
+}
+
+// parameter reads one value. The bytes are copied: the buffer is reused.
+func (s *session) parameter(m *message, t datum.Type, format int16, number int) (datum.Datum, error) {
+	length := m.int32()
+	if length == -1 && m.bad == nil {
+		return datum.Null, nil
+	}
+	raw := m.bytes(int(length))
+	switch {
+	case m.bad != nil:
+		return datum.Null, m.bad
+	case format == binaryFormat && !isText(t):
+		return datum.ParseBinary(t, raw, number)
+	case format != textFormat && format != binaryFormat:
+		return datum.Null, pgerr.Newf(codes.InvalidParameterValue, "unsupported format code: %d", format)
+	}
+	text, err := s.text.fromClient(raw)
+	if err != nil {
+		return datum.Null, err
+	}
+	if err := settings.ValidUTF8(text); err != nil {
+		return datum.Null, err
+	}
+	return datum.Parse(t, string(text))
+}
+
+// inParameter says in an error which parameter it is about. field is the parameter
+// in the message, length and bytes; of a value in text as much is shown as
+// log_parameter_max_length_on_error allows: by default nothing.
+func (s *session) inParameter(err error, portal string, number int, format int16, field []byte) error {
+	e := *pgerr.From(err)
+	name := "unnamed portal"
+	if portal != "" {
+		name = fmt.Sprintf("portal \"%s\"", portal)
+	}
+	e.Where = fmt.Sprintf("%s parameter $%d", name, number)
+	if format == textFormat && e.Code != codes.CharacterNotInRepertoire && e.Code != codes.ProtocolViolation {
+		m := message{rest: field}
+		e.Where += " = " + s.abbreviate(string(m.bytes(int(m.int32()))))
+	}
+	return &e
+}
+
+func (s *session) abbreviate(value string) string {
+	setting, _ := s.vars.Show("log_parameter_max_length_on_error")
+	ellipsis := ""
+	if limit, _ := strconv.Atoi(strings.TrimSuffix(setting, "B")); limit >= 0 && limit < len(value) {
+		for limit > 0 && !utf8.RuneStart(value[limit]) {
+			limit--
+		}
+		value, ellipsis = value[:limit], "..."
+	}
+	return "'" + strings.ReplaceAll(value, "'", "''") + ellipsis + "'"
+}
+
+// isText says whether the binary form of a type is its text.
+func isText(t datum.Type) bool { return t.IsString() || t == datum.Unknown }
+
+// columnsOf are the columns of a statement's result. Those of EXECUTE are the
+// columns of the statement that it names, and that of SHOW is called as the
+// parameter spells itself.
+func (s *session) columnsOf(st *planner.Statement) []planner.Column {
+	switch a := st.Action.(type) {
+	case *planner.Execute:
+		if target, err := s.statement(a.Name); err == nil {
+			return s.columnsOf(target)
+		}
+	case *planner.Show:
+		return []planner.Column{{Name: s.vars.Name(a.Name), Type: datum.Text, Typmod: -1}}
+	}
+	return st.Columns
+}
+
+// describe tells about a statement or a portal.
+func (s *session) describe(body []byte) verdict {
+	m := message{rest: body}
+	kind, name := m.byte(), s.name(&m)
+	if bad := m.done(); bad != nil {
+		return s.failSeries(bad)
+	}
+	s.beginImplicit()
+	s.refresh()
+	var st *planner.Statement
+	var p *portal
+	var result formats
+	var err error
+	switch kind {
+	case 'S':
+		st, err = s.statementOf(name)
+	case 'P':
+		if p, err = s.portalOf(name); err == nil {
+			st, result = p.bound, p.formats
+		}
+	default:
+		err = pgerr.Newf(codes.ProtocolViolation, "invalid DESCRIBE message subtype %d", kind)
+	}
+	if err != nil {
+		return s.failSeries(err)
+	}
+	columns := s.columnsOf(st)
+	if s.state == failed && columns != nil {
+		return s.failSeries(errAborted)
+	}
+	if kind == 'S' {
+		s.out.parameterDescription(st.Params)
+	}
+	if columns == nil {
+		s.out.noData()
+	} else {
+		s.describeRows(columns, result)
+	}
+	return needInput
+}
+
+// execute runs a portal.
+func (s *session) execute(body []byte) verdict {
+	m := message{rest: body}
+	name, maxRows := s.name(&m), m.int32()
+	if bad := m.done(); bad != nil {
+		return s.failSeries(bad)
+	}
+	p, err := s.portalOf(name)
+	if err != nil {
+		return s.failSeries(err)
+	}
+	if p.state == portalReady && !s.mayWait(s.calls(p.bound)) {
+		return needCall
+	}
+	s.beginImplicit()
+	s.refresh()
+	if p.bound.Action == nil {
+		s.out.emptyQueryResponse()
+		return needInput
+	}
+	if s.state == failed && !p.bound.EndsTransaction() {
+		return s.failSeries(errAborted)
+	}
+	if err := s.runPortal(p, int(max(maxRows, 0)), false); err != nil {
+		return s.failSeries(err)
+	}
+	s.pipelined = true
+	return needInput
+}
+
+// calls says whether running a statement may evaluate calls.
+func (s *session) calls(st *planner.Statement) bool {
+	if e, ok := st.Action.(*planner.Execute); ok {
+		target, err := s.statement(e.Name)
+		return err == nil && len(target.Calls) > 0
+	}
+	return len(st.Calls) > 0
+}
+
+// close drops a statement or a portal; one that does not exist is no error.
+func (s *session) close(body []byte) verdict {
+	m := message{rest: body}
+	kind, name := m.byte(), s.name(&m)
+	if bad := m.done(); bad != nil {
+		return s.failSeries(bad)
+	}
+	switch {
+	case kind == 'S' && len(name) == 0:
+		s.unnamed = nil
+	case kind == 'S':
+		delete(s.statements, string(nameKey(name)))
+	case kind == 'P':
+		if p, err := s.portalOf(name); err == nil {
+			s.dropPortal(p)
+		}
+	default:
+		return s.failSeries(pgerr.Newf(codes.ProtocolViolation, "invalid CLOSE message subtype %d", kind))
+	}
+	s.out.closeComplete()
+	return needInput
+}
+
+// sync ends a series, and the implicit transaction that it was.
+func (s *session) sync(body []byte) {
+	switch {
+	case len(body) > 0:
+		s.fail(errFormat)
+	case !s.skipping:
+		s.endImplicit()
+	}
+	s.skipping, s.pipelined = false, false
+	s.ready()
+}

@@ -1,0 +1,184 @@
+package pgwire
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+
+	"github.com/jeroenrinzema/psql-wire/codes"
+
+	"raisinproxy/sqlfuncs/pgerr"
+)
+
+// frameHeader is a type byte and a length that counts itself.
+const frameHeader = 5
+
+// readChunk is the room for one read. It is also all the input buffer that an
+// idle session keeps.
+const readChunk = 4 << 10
+
+// maxSmallMessage is PostgreSQL's PQ_SMALL_MESSAGE_LIMIT, for the messages that
+// hold little more than a name.
+const maxSmallMessage = 10000
+
+var smallTypes = typeSet("CDEHSXcf")
+
+func typeSet(kinds string) (set [256]bool) {
+	for _, kind := range []byte(kinds) {
+		set[kind] = true
+	}
+	return set
+}
+
+// frontendTypes are the types of the messages that a client may send. The type is
+// looked at before the length: when frames are out of step the length is anything.
+var frontendTypes = typeSet("BCDEFHPQSXcdfp")
+
+// errLength ends a connection whose frames cannot be told apart any more. Nothing
+// is answered, as PostgreSQL does.
+var errLength = errors.New("invalid message length")
+
+// inbound holds what was read from the client and not processed yet, and cuts it
+// into frames.
+type inbound struct {
+	buf   []byte // buf[start:end] is unread input
+	start int
+	end   int
+	limit int // greatest length of one message, as the protocol counts it
+}
+
+// peek returns the first frame if all of it is there. The body lies in the
+// buffer and is good until the next call of fill.
+func (b *inbound) peek() (kind byte, body []byte, ok bool, err error) {
+	have := b.buf[b.start:b.end]
+	if len(have) > 0 && !frontendTypes[have[0]] {
+		return 0, nil, false, pgerr.Fatalf(codes.ProtocolViolation, "invalid frontend message type %d", have[0])
+	}
+	if len(have) < frameHeader {
+		return 0, nil, false, nil
+	}
+	length := int(binary.BigEndian.Uint32(have[1:]))
+	limit := b.limit
+	if smallTypes[have[0]] {
+		limit = min(limit, maxSmallMessage)
+	}
+	if length < 4 || length > limit {
+		return 0, nil, false, errLength
+	}
+	if len(have) < 1+length {
+		return 0, nil, false, nil
+	}
+	return have[0], have[frameHeader : 1+length], true, nil
+}
+
+// skip drops the frame that peek returned, by its body.
+func (b *inbound) skip(body []byte) {
+	b.start += frameHeader + len(body)
+	if b.start == b.end {
+		b.start, b.end = 0, 0
+	}
+}
+
+// fill reads once from r. The buffer grows with what has really arrived, never
+// with what a length field promises.
+func (b *inbound) fill(r io.Reader) error {
+	b.makeRoom()
+	n, err := r.Read(b.buf[b.end:])
+	b.end += n
+	if n > 0 {
+		return nil
+	}
+	return err
+}
+
+func (b *inbound) makeRoom() {
+	unread := b.end - b.start
+	switch {
+	case unread == 0 && cap(b.buf) > readChunk:
+		b.buf, b.start, b.end = make([]byte, readChunk), 0, 0 // the long message is over
+	case b.end < len(b.buf):
+	case b.start > 0 && unread <= len(b.buf)/2:
+		copy(b.buf, b.buf[b.start:b.end])
+		b.start, b.end = 0, unread
+	default:
+		grown := make([]byte, max(readChunk, 2*unread))
+		copy(grown, b.buf[b.start:b.end])
+		b.buf, b.start, b.end = grown, 0, unread
+	}
+}
+
+// message reads the fields of one message body. A field beyond the end is noted,
+// and every later one is empty: callers read all of them, then ask err.
+type message struct {
+	rest []byte
+	bad  *pgerr.Error
+}
+
+func (m *message) fail(text string) {
+	if m.bad == nil {
+		m.bad = pgerr.Newf(codes.ProtocolViolation, "%s", text)
+	}
+	m.rest = nil
+}
+
+func (m *message) bytes(n int) []byte {
+	if n < 0 || n > len(m.rest) {
+		m.fail("insufficient data left in message")
+		return nil
+	}
+	b := m.rest[:n:n]
+	m.rest = m.rest[n:]
+	return b
+}
+
+func (m *message) byte() byte {
+	if len(m.rest) == 0 {
+		m.fail("no data left in message")
+		return 0
+	}
+	return m.bytes(1)[0]
+}
+
+// count reads a 16 bit number, which is unsigned wherever it counts something.
+func (m *message) count() int {
+	if b := m.bytes(2); b != nil {
+		return int(binary.BigEndian.Uint16(b))
+	}
+	return 0
+}
+
+func (m *message) int32() int32 {
+	if b := m.bytes(4); b != nil {
+		return int32(binary.BigEndian.Uint32(b))
+	}
+	return 0
+}
+
+// text reads up to the terminating zero byte.
+func (m *message) text() []byte {
+	for i, c := range m.rest {
+		if c == 0 {
+			s := m.rest[:i]
+			m.rest = m.rest[i+1:]
+			return s
+		}
+	}
+	m.fail("invalid string in message")
+	return nil
+}
+
+// done returns what was wrong, or that something is left over.
+func (m *message) done() *pgerr.Error {
+	if m.bad == nil && len(m.rest) > 0 {
+		m.fail("invalid message format")
+	}
+	return m.bad
+}
+
+// append adds bytes that were read elsewhere.
+func (b *inbound) append(read []byte) {
+	if len(read) > 0 {
+		b.buf = append(b.buf[b.start:b.end:b.end], read...)
+		b.start, b.end = 0, len(b.buf)
+	}
+}

@@ -1,0 +1,270 @@
+package pgwire
+
+import (
+	"time"
+
+	"github.com/jeroenrinzema/psql-wire/codes"
+
+	"raisinproxy/planner"
+	"raisinproxy/sqlfuncs/datum"
+	"raisinproxy/sqlfuncs/pgerr"
+)
+
+// portal is a statement with its parameters, ready to run or part of the way
+// through its rows. A simple query runs in one too.
+type portal struct {
+	name    string
+	bound   *planner.Statement
+	running *planner.Statement // bound, or the statement that its EXECUTE names
+	params  []datum.Datum
+	formats formats
+	depth   int // savepoints that were open when it was made
+	state   portalState
+	frame   planner.Frame
+	table   [][]datum.Datum // the rows of SHOW
+	read    int             // how many of them were sent
+}
+
+type portalState int
+
+const (
+	portalAbsent portalState = iota // the unnamed portal when there is none
+	portalReady
+	portalOpen // its calls have run; rows are left
+	portalDone
+	portalBroken // an error ended it
+)
+
+// reset makes p a portal of st, keeping its memory.
+func (p *portal) reset(name string, st *planner.Statement, depth int) {
+	p.name, p.bound, p.running, p.depth = name, st, nil, depth
+	p.state, p.table, p.read = portalReady, nil, 0
+	p.params, p.formats = p.params[:0], p.formats[:0]
+	p.frame.Params = nil
+}
+
+// runPortal executes a portal: all of it, or up to maxRows rows if that is not 0. The
+// calls of a statement are evaluated by its first run alone. describe asks for
+// the row description that a simple query gets.
+func (s *session) runPortal(p *portal, maxRows int, describe bool) (err error) {
+	defer func() {
+		if err != nil {
+			p.state = portalBroken
+		}
+	}()
+	switch p.state {
+	case portalDone, portalBroken:
+		return s.runAgain(p)
+	case portalReady:
+		if err := s.start(p, describe); err != nil || p.state != portalOpen {
+			return err
+		}
+	}
+	return s.sendRows(p, maxRows)
+}
+
+// runAgain answers for a portal that has nothing more to give.
+func (s *session) runAgain(p *portal) error {
+	if p.state == portalBroken || p.running == nil || p.running.Columns == nil {
+		return pgerr.Newf(codes.ObjectNotInPrerequisiteState, "portal \"%s\" cannot be run", p.name)
+	}
+	s.complete(p, 0)
+	return nil
+}
+
+// start runs a command, or evaluates the calls of a query.
+func (s *session) start(p *portal, describe bool) error {
+	if err := s.resolve(p); err != nil {
+		return err
+	}
+	s.startClock()
+	if err := p.checkFormats(); err != nil {
+		return err
+	}
+	switch action := p.running.Action.(type) {
+	case *planner.Select:
+		s.vars.Queried()
+		if err := action.Check(&p.frame); err != nil {
+			return err
+		}
+		if describe {
+			s.describeRows(s.columnsOf(p.running), p.formats)
+		}
+		if err := action.Open(&p.frame); err != nil {
+			return err
+		}
+	case *planner.Show, *planner.ShowAll:
+		table, err := s.show(action)
+		if err != nil {
+			return err
+		}
+		p.table = table
+		if describe {
+			s.describeRows(s.columnsOf(p.running), p.formats)
+		}
+	default:
+		tag, err := s.command(action)
+		if err != nil {
+			return err
+		}
+		s.out.commandComplete(tag)
+		if p.state != portalAbsent { // it may have ended with its transaction
+			p.state = portalDone
+		}
+		return nil
+	}
+	p.state = portalOpen
+	return nil
+}
+
+// checkFormats refuses unknown result formats, where PostgreSQL does: when rows
+// are about to be sent.
+func (p *portal) checkFormats() error {
+	for _, f := range p.formats {
+		if p.running.Columns != nil && f != textFormat && f != binaryFormat {
+			return pgerr.Newf(codes.InvalidParameterValue, "unsupported format code: %d", f)
+		}
+	}
+	return nil
+}
+
+// resolve finds what runs: the statement itself, or the one that EXECUTE names.
+func (s *session) resolve(p *portal) error {
+	p.running = p.bound
+	p.frame.Env, p.frame.Params = s, p.params
+	e, ok := p.bound.Action.(*planner.Execute)
+	if !ok {
+		return nil
+	}
+	target, err := s.statement(e.Name)
+	if err != nil {
+		return err
+	}
+	if target.Action == nil {
+		return pgerr.Newf(codes.FeatureNotSupported, "EXECUTE of an empty statement is not supported")
+	}
+	if err := s.authorize(target); err != nil {
+		return err
+	}
+	args, argsErr := e.Arguments(&p.frame, target.Params)
+	if argsErr != nil {
+		return argsErr
+	}
+	p.running, p.frame.Params = target, args
+	return nil
+}
+
+// authorize applies the named-user rule to every call of a statement, before any
+// value is looked at.
+func (s *session) authorize(st *planner.Statement) error {
+	for _, call := range st.Calls {
+		if err := s.server.cfg.Functions.Authorize(&s.caller, call.Func); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sendRows sends rows up to the limit. A portal is suspended at the limit even if
+// that was its last row.
+func (s *session) sendRows(p *portal, maxRows int) error {
+	sent := 0
+	for maxRows == 0 || sent < maxRows {
+		more, err := s.nextRow(p)
+		if err != nil {
+			return err
+		}
+		if !more {
+			p.state = portalDone
+			s.complete(p, sent)
+			return nil
+		}
+		sent++
+	}
+	s.out.portalSuspended()
+	return nil
+}
+
+// complete sends the tag of a statement that returned rows.
+func (s *session) complete(p *portal, rows int) {
+	if _, ok := p.running.Action.(*planner.Select); ok {
+		s.out.selected(rows)
+	} else {
+		s.out.commandComplete("SHOW")
+	}
+}
+
+// nextRow sends one row. A row that fails half way leaves nothing behind.
+func (s *session) nextRow(p *portal) (more bool, err error) {
+	query, ok := p.running.Action.(*planner.Select)
+	if ok {
+		more, err = query.Next(&p.frame)
+	} else {
+		p.read++
+		more = p.read <= len(p.table)
+	}
+	if err != nil || !more {
+		return false, err
+	}
+	before := len(s.out.buf)
+	start := s.out.begin('D')
+	columns := p.running.Columns
+	s.out.buf = append(s.out.buf, byte(len(columns)>>8), byte(len(columns)))
+	for i := range columns {
+		if ok {
+			err = s.sendColumn(query, &p.frame, columns[i].Type, i, p.formats.of(i))
+		} else {
+			err = s.sendValue(columns[i].Type, p.table[p.read-1][i], p.formats.of(i))
+		}
+		if err != nil {
+			s.out.buf = s.out.buf[:before]
+			return false, err
+		}
+	}
+	s.out.end(start)
+	return true, nil
+}
+
+func (s *session) sendColumn(query *planner.Select, f *planner.Frame, t datum.Type, i int, format int16) error {
+	if fn, row := query.ScalarCall(f, i); fn != nil && !s.text.converts() {
+		start := len(s.out.buf)
+		s.out.buf = append(s.out.buf, 0, 0, 0, 0)
+		if format == binaryFormat {
+			s.out.buf = append(s.out.buf, datum.JSONBVersion)
+		}
+		s.out.buf = fn.AppendScalar(s.out.buf, row)
+		s.out.closeValue(start)
+		return nil
+	}
+	v, err := query.Column(f, i)
+	if err != nil {
+		return err
+	}
+	return s.sendValue(t, v, format)
+}
+
+func (s *session) sendValue(t datum.Type, v datum.Datum, format int16) error {
+	if s.text.converts() && !v.Null && v.Str != "" {
+		converted, err := s.text.toClient(v.Str)
+		if err != nil {
+			return err
+		}
+		v.Str = converted
+	}
+	return s.out.value(t, v, format, s.zone)
+}
+
+func (s *session) describeRows(columns []planner.Column, f formats) {
+	if s.text.converts() {
+		columns = s.text.columns(columns)
+	}
+	s.out.rowDescription(columns, f)
+}
+
+// startClock notes when the statement must be over.
+func (s *session) startClock() {
+	s.deadline = time.Time{}
+	if timeout := s.vars.StatementTimeout(); timeout > 0 {
+		s.deadline = time.Now().Add(timeout)
+	}
+}

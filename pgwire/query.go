@@ -1,0 +1,99 @@
+package pgwire
+
+import (
+	"raisinproxy/planner"
+)
+
+// query answers a simple query: all statements of a text, in one implicit
+// transaction unless they say otherwise, up to the first error.
+func (s *session) query(body []byte) verdict {
+	m := message{rest: body}
+	raw := m.text()
+	if bad := m.done(); bad != nil {
+		s.fail(bad)
+		s.ready()
+		return needInput
+	}
+	text, err := s.text.fromClient(raw)
+	if err != nil {
+		s.fail(err)
+		s.ready()
+		return needInput
+	}
+	script, ok := s.lookup(text, planner.Options{Standard: s.standard})
+	if !ok {
+		return needPlan
+	}
+	if !s.mayWait(script.Calls || s.executes(script)) {
+		s.planned = planned{text: string(text), options: planner.Options{Standard: s.standard}, script: script}
+		return needCall
+	}
+	s.unnamed, s.unnamedPortal.state = nil, portalAbsent
+	s.runScript(script)
+	if !s.over {
+		s.ready()
+	}
+	return needInput
+}
+
+func (s *session) runScript(script *planner.Script) {
+	if script.Err != nil {
+		s.announce(script)
+		s.fail(script.Err)
+		return
+	}
+	if len(script.Statements) == 0 {
+		s.out.emptyQueryResponse()
+		return
+	}
+	s.batch = len(script.Statements) > 1
+	s.announce(script)
+	defer func() { s.batch = false }()
+	for _, st := range script.Statements {
+		if err := s.runStatement(st); err != nil {
+			s.fail(err)
+			return
+		}
+	}
+	s.endImplicit()
+}
+
+// runStatement runs one statement of a simple query.
+func (s *session) runStatement(st *planner.Statement) error {
+	if s.state == failed && !st.EndsTransaction() {
+		return errAborted
+	}
+	s.beginImplicit()
+	s.refresh()
+	if err := s.wrong(st); err != nil {
+		return err
+	}
+	if err := s.authorize(st); err != nil {
+		return err
+	}
+	s.ad.reset("", st, len(s.savepoints))
+	return s.runPortal(&s.ad, 0, true)
+}
+
+// wrong is what is wrong with a statement beyond its syntax.
+func (s *session) wrong(st *planner.Statement) error {
+	switch {
+	case st.Err != nil:
+		return st.Err
+	case st.Foreign != nil && st.Database != s.caller.Scope.Repository:
+		return st.Foreign
+	}
+	return nil
+}
+
+// executes says whether a script runs a prepared statement, which may hold calls.
+func (s *session) executes(script *planner.Script) bool {
+	for _, st := range script.Statements {
+		if e, ok := st.Action.(*planner.Execute); ok {
+			if target, err := s.statement(e.Name); err == nil && len(target.Calls) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,225 @@
+package pgwire
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"encoding/binary"
+	"errors"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jeroenrinzema/psql-wire/codes"
+
+	"raisinproxy/pgwire/auth"
+	"raisinproxy/pgwire/settings"
+	"raisinproxy/planner"
+	"raisinproxy/sqlfuncs"
+	"raisinproxy/sqlfuncs/pgerr"
+)
+
+// Config is what a Server needs. The zero value of a field means what its
+// comment says.
+type Config struct {
+	Functions *sqlfuncs.Service // required
+	Policy    *auth.Policy      // required
+	Log       *slog.Logger      // required
+	// Version of the program, shown in server_version and version().
+	Version string
+
+	TLS        *tls.Config // nil: TLS is not offered
+	RequireTLS bool
+
+	MaxConnections  int           // 0: no limit
+	AdminUsers      []string      // who may use the last reservedConnections
+	StartupTimeout  time.Duration // from accept to ReadyForQuery; 0: no limit
+	IdleTimeout     time.Duration // between messages; 0: no limit
+	ShutdownTimeout time.Duration // how long running statements may go on
+	MaxMessageBytes int           // 0: PostgreSQL's limit
+	PlanCacheBytes  int64         // 0: 16 MiB
+
+	// Now is the wall clock of now() and its kin; nil: time.Now.
+	Now func() time.Time
+}
+
+// reservedConnections are kept for AdminUsers, if there are any.
+const reservedConnections = 3
+
+// maxMessageBytes is PostgreSQL's PQ_LARGE_MESSAGE_LIMIT.
+const maxMessageBytes = 1<<30 - 1
+
+// Server accepts connections and serves each in a goroutine of its own.
+type Server struct {
+	cfg     Config
+	planner *planner.Planner
+	// defaults are the settings of a new session.
+	defaults *settings.Defaults
+	// open counts connections that are past their start-up packet.
+	open atomic.Int64
+
+	mu       sync.Mutex
+	sessions map[int32]*session // by the process id that the client was told
+	lastPID  int32
+}
+
+// NewServer makes a server. An error is one of the build, not of the caller.
+func NewServer(cfg Config) (*Server, error) {
+	if cfg.MaxMessageBytes == 0 {
+		cfg.MaxMessageBytes = maxMessageBytes
+	}
+	if cfg.PlanCacheBytes == 0 {
+		cfg.PlanCacheBytes = 16 << 20
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	defaults, err := settings.NewDefaults(settings.Options{Version: cfg.Version})
+	if err != nil {
+		return nil, err
+	}
+	return &Server{
+		cfg:      cfg,
+		defaults: defaults,
+		planner:  planner.New(planner.Config{CacheBytes: cfg.PlanCacheBytes}),
+		sessions: map[int32]*session{},
+	}, nil
+}
+
+// PlannerStats says how often texts were parsed and found in the cache.
+func (s *Server) PlannerStats() planner.Stats { return s.planner.Stats() }
+
+// Serve accepts connections on l until ctx ends, then lets running statements
+// finish for ShutdownTimeout, tells every client 57P01, and returns when the last
+// session is over. It closes l.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	// Sessions outlive ctx by the time of grace; force ends that.
+	sessionCtx, force := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer force(nil)
+	stopAccepting := context.AfterFunc(ctx, func() { l.Close() })
+	defer stopAccepting()
+
+	var group sync.WaitGroup
+	err := s.accept(ctx, l, func(conn net.Conn) {
+		group.Go(func() { s.serveConn(sessionCtx, conn) })
+	})
+	l.Close()
+	s.drain(&group, force)
+	return err
+}
+
+// accept hands out connections until the listener is closed.
+func (s *Server) accept(ctx context.Context, l net.Listener, serve func(net.Conn)) error {
+	const pause = 10 * time.Millisecond
+	for {
+		conn, err := l.Accept()
+		switch {
+		case err == nil:
+			serve(conn)
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, net.ErrClosed):
+			return err
+		default:
+			// Out of file descriptors, most likely: they come back.
+			s.cfg.Log.Warn("accepting a connection failed", "error", err)
+			select {
+			case <-time.After(pause):
+			case <-ctx.Done():
+			}
+		}
+	}
+}
+
+// drain ends all sessions and waits for them: at once those that wait for their
+// client, after the time of grace the others.
+func (s *Server) drain(group *sync.WaitGroup, force context.CancelCauseFunc) {
+	grace := time.AfterFunc(s.cfg.ShutdownTimeout, func() {
+		force(errShutdown)
+		s.each((*session).hangUp)
+	})
+	defer grace.Stop()
+	s.each((*session).stop)
+	group.Wait()
+}
+
+var errShutdown = pgerr.Fatalf(codes.AdminShutdown, "terminating connection due to administrator command")
+
+func (s *Server) each(do func(*session)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, session := range s.sessions {
+		do(session)
+	}
+}
+
+// register gives a session the process id and the secret by which it can be
+// cancelled.
+func (s *Server) register(session *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		s.lastPID++
+		if s.lastPID <= 0 {
+			s.lastPID = 1
+		}
+		if s.sessions[s.lastPID] == nil {
+			break
+		}
+	}
+	var secret [4]byte
+	rand.Read(secret[:]) // never fails
+	session.pid, session.secret = s.lastPID, binary.BigEndian.Uint32(secret[:])
+	s.sessions[session.pid] = session
+}
+
+func (s *Server) unregister(session *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.sessions, session.pid)
+}
+
+// cancel ends what the session with this key is waiting for. A wrong key is
+// ignored, as PostgreSQL ignores it.
+func (s *Server) cancel(pid int32, secret uint32) {
+	s.mu.Lock()
+	session := s.sessions[pid]
+	s.mu.Unlock()
+	if session != nil && session.secret == secret {
+		session.cancelStatement(errCanceled)
+	}
+}
+
+// idleSessionTimeout is a code that the vocabulary lacks.
+const idleSessionTimeout codes.Code = "57P05"
+
+var (
+	errCanceled         = pgerr.Newf(codes.QueryCanceled, "canceling statement due to user request")
+	errStatementTimeout = pgerr.Newf(codes.QueryCanceled, "canceling statement due to statement timeout")
+)
+
+// admit counts a connection, or refuses it. Whoever was admitted must leave.
+func (s *Server) admit() *pgerr.Error {
+	if n := s.open.Add(1); s.cfg.MaxConnections > 0 && n > int64(s.cfg.MaxConnections) {
+		s.open.Add(-1)
+		return pgerr.Fatalf(codes.TooManyConnections, "sorry, too many clients already")
+	}
+	return nil
+}
+
+func (s *Server) leave() { s.open.Add(-1) }
+
+// reserved refuses the last connections to everybody but the administrators.
+func (s *Server) reserved(user string) *pgerr.Error {
+	if s.cfg.MaxConnections == 0 || len(s.cfg.AdminUsers) == 0 || s.open.Load() <= int64(s.cfg.MaxConnections-reservedConnections) {
+		return nil
+	}
+	for _, admin := range s.cfg.AdminUsers {
+		if admin == user && user != sqlfuncs.Anonymous {
+			return nil
+		}
+	}
+	return pgerr.Fatalf(codes.TooManyConnections, "remaining connection slots are reserved for admin_users")
+}

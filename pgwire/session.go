@@ -1,0 +1,367 @@
+package pgwire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jeroenrinzema/psql-wire/codes"
+
+	"raisinproxy/pgwire/settings"
+	"raisinproxy/planner"
+	"raisinproxy/sqlfuncs"
+	"raisinproxy/sqlfuncs/pgerr"
+)
+
+// session is one client's connection. Everything in it belongs to the goroutine
+// that serves it, but for what interrupt guards and for stopping.
+type session struct {
+	server *Server
+	conn   net.Conn
+	log    *slog.Logger
+	ctx    context.Context // ends when the connection is to be given up
+
+	pid       int32
+	secret    uint32
+	encrypted bool
+	admitted  bool
+	caller    sqlfuncs.Caller
+
+	in  inbound
+	out answers
+
+	vars *settings.Set
+	// seen is the version of vars that the fields below were derived from.
+	seen     uint64
+	standard bool // standard_conforming_strings
+	zone     *time.Location
+	text     transcoder
+
+	transaction
+	statements map[string]*planner.Statement // named ones
+	unnamed    *planner.Statement
+	portals    map[string]*portal // named ones
+	// The unnamed portal and the one of simple queries keep their memory.
+	unnamedPortal portal
+	ad            portal
+	deadline      time.Time          // of the running statement; zero: none
+	notify        func(*pgerr.Error) // sends a notice
+	codes         formats            // scratch
+	// skipping: an error was answered in the extended protocol, and everything up
+	// to Sync is dropped.
+	skipping bool
+	// over: a FATAL error was answered.
+	over bool
+
+	// planned is the plan that the slow path made for the frame at the head of the
+	// input, should the cache not keep it.
+	planned planned
+	// callCtx is the context of calls; blocking says that the frame at the head may
+	// wait for something other than the client.
+	callCtx  context.Context
+	blocking bool
+
+	interrupt interrupt
+	stopping  atomic.Bool
+}
+
+// interrupt is how other goroutines reach what a session waits for.
+type interrupt struct {
+	mu     sync.Mutex
+	cancel context.CancelCauseFunc // of the running call; nil: none is running
+}
+
+// serveConn serves one connection to its end.
+func (s *Server) serveConn(ctx context.Context, conn net.Conn) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	c := s.newSession(ctx, conn)
+	c.log = c.log.With("remote", conn.RemoteAddr().String())
+	defer c.end()
+	defer c.contain()
+	stop := context.AfterFunc(ctx, c.hurry)
+	defer stop()
+	if err := c.startup(); err != nil {
+		c.refuse(err)
+		return
+	}
+	c.log.Debug("session started", "pid", c.pid)
+	c.run()
+	c.log.Debug("session ended", "pid", c.pid)
+}
+
+func (s *Server) newSession(ctx context.Context, conn net.Conn) *session {
+	c := &session{
+		server:     s,
+		conn:       conn,
+		log:        s.cfg.Log,
+		ctx:        ctx,
+		callCtx:    ctx,
+		statements: map[string]*planner.Statement{},
+		portals:    map[string]*portal{},
+	}
+	c.notify = c.report
+	c.in.limit = maxStartupBytes
+	return c
+}
+
+// refuse tells the client why there will be no session.
+func (s *session) refuse(err error) {
+	if errors.Is(err, errNoSession) || errors.Is(err, errLength) {
+		s.log.Debug("connection dropped", "reason", err)
+		return
+	}
+	s.report(pgerr.From(err))
+	s.farewell()
+}
+
+// end gives back everything that the session holds.
+func (s *session) end() {
+	if s.pid != 0 {
+		s.server.unregister(s)
+	}
+	if s.admitted {
+		s.server.leave()
+	}
+	s.conn.Close()
+}
+
+// contain ends this session, and nothing else, when it panics.
+func (s *session) contain() {
+	cause := recover()
+	if cause == nil {
+		return
+	}
+	s.log.Error("panic in a session", "panic", fmt.Sprint(cause), "stack", string(debug.Stack()))
+	s.report(pgerr.Fatalf(codes.Internal, "internal error"))
+	s.farewell()
+}
+
+// run drives the fast path: it lets step answer what is there, does what step
+// may not do (plan, wait, write, read), and comes back.
+func (s *session) run() {
+	for {
+		switch v := s.step(); v {
+		case needPlan:
+			s.plan()
+		case needCall:
+			s.call()
+		case needRoom:
+			if s.flush() != nil {
+				return
+			}
+		case needInput:
+			if !s.await() {
+				return
+			}
+		case finished:
+			s.farewell()
+			return
+		}
+	}
+}
+
+// await flushes what the client waits for and reads more.
+func (s *session) await() bool {
+	if s.out.due && s.flush() != nil {
+		return false
+	}
+	if s.stopping.Load() {
+		s.report(errShutdown)
+		s.farewell()
+		return false
+	}
+	if idle := s.server.cfg.IdleTimeout; idle > 0 {
+		s.conn.SetReadDeadline(time.Now().Add(idle))
+		if s.stopping.Load() { // stop may have set a deadline that was just lost
+			return s.await()
+		}
+	}
+	err := s.in.fill(s.conn)
+	switch {
+	case err == nil:
+		return true
+	case s.stopping.Load():
+		return s.await()
+	case errors.Is(err, context.DeadlineExceeded) || isTimeout(err):
+		s.report(pgerr.Fatalf(idleSessionTimeout, "terminating connection due to idle-session timeout"))
+		s.farewell()
+	}
+	return false
+}
+
+func isTimeout(err error) bool {
+	var netErr net.Error
+	return errors.As(err, &netErr) && netErr.Timeout()
+}
+
+// flush writes all answers in one write.
+func (s *session) flush() error {
+	if len(s.out.buf) == 0 {
+		return nil
+	}
+	_, err := s.conn.Write(s.out.buf)
+	s.out.due = false
+	s.out.buf = s.out.buf[:0]
+	if cap(s.out.buf) > maxKeptOutput {
+		s.out.buf = nil
+	}
+	return err
+}
+
+// farewell writes the last answers of a session. Whether they arrive changes
+// nothing any more.
+func (s *session) farewell() { _ = s.flush() }
+
+const (
+	// maxPending is how many bytes of answers may wait for a flush.
+	maxPending = 64 << 10
+	// maxKeptOutput is the output buffer that an idle session may keep.
+	maxKeptOutput = 4 << 10
+)
+
+// stop ends the session as soon as it waits for its client.
+func (s *session) stop() {
+	s.stopping.Store(true)
+	s.conn.SetReadDeadline(time.Unix(1, 0))
+}
+
+// lastWords is how long a client may take to read why its session was ended.
+const lastWords = time.Second
+
+// hurry ends the reading of the session, and its writing a moment later.
+func (s *session) hurry() {
+	s.stopping.Store(true)
+	s.conn.SetReadDeadline(time.Unix(1, 0))
+	s.conn.SetWriteDeadline(time.Now().Add(lastWords))
+}
+
+// hangUp ends the session whatever it does.
+func (s *session) hangUp() {
+	s.cancelStatement(errShutdown)
+	s.hurry()
+}
+
+// cancelStatement ends the running call, if there is one. An idle session is not
+// touched, and neither is the statement after the one that was meant.
+func (s *session) cancelStatement(cause error) {
+	s.interrupt.mu.Lock()
+	defer s.interrupt.mu.Unlock()
+	if s.interrupt.cancel != nil {
+		s.interrupt.cancel(cause)
+	}
+}
+
+// call lets the frame at the head wait for a backend. Meanwhile it can be
+// cancelled, and it is when the client goes away.
+func (s *session) call() {
+	ctx, cancel := context.WithCancelCause(s.ctx)
+	s.interrupt.mu.Lock()
+	s.interrupt.cancel = cancel
+	s.interrupt.mu.Unlock()
+	watch := s.watch(cancel)
+
+	s.blocking, s.callCtx = true, ctx
+	defer func() {
+		s.blocking, s.callCtx = false, s.ctx
+		s.interrupt.mu.Lock()
+		s.interrupt.cancel = nil
+		s.interrupt.mu.Unlock()
+		watch.stop(s)
+		cancel(nil)
+	}()
+	s.once()
+}
+
+// watcher reads ahead while a call waits, since only a read tells that the
+// client is gone.
+type watcher struct {
+	done  chan struct{}
+	ahead []byte
+}
+
+// readAhead bounds what a client may send while its call waits.
+const readAhead = 4 << 10
+
+func (s *session) watch(gone context.CancelCauseFunc) *watcher {
+	w := &watcher{done: make(chan struct{}), ahead: make([]byte, 0, readAhead)}
+	go func() {
+		defer close(w.done)
+		for len(w.ahead) < cap(w.ahead) {
+			n, err := s.conn.Read(w.ahead[len(w.ahead):cap(w.ahead)])
+			w.ahead = w.ahead[:len(w.ahead)+n]
+			if isTimeout(err) {
+				return // told to stop
+			}
+			if err != nil {
+				gone(err)
+				return
+			}
+		}
+	}()
+	return w
+}
+
+// stop ends the watch and hands what it read to the session. An error of the
+// connection will be met again by the next read.
+func (w *watcher) stop(s *session) {
+	s.conn.SetReadDeadline(time.Unix(1, 0))
+	<-w.done
+	if !s.stopping.Load() && s.ctx.Err() == nil {
+		s.conn.SetReadDeadline(time.Time{})
+		if s.stopping.Load() {
+			s.conn.SetReadDeadline(time.Unix(1, 0))
+		}
+	}
+	s.in.append(w.ahead)
+}
+
+// report sends an error or a notice, in the client's encoding.
+func (s *session) report(e *pgerr.Error) {
+	if e.Cause != nil && (e.Code == codes.Internal || e.Code == codes.StatementCompletionUnknown) {
+		s.log.Error("statement failed", "sqlstate", string(e.Code), "error", e.Cause)
+	}
+	if s.wanted(e) {
+		s.out.report(s.text.report(e))
+	}
+}
+
+// wanted says whether client_min_messages lets a notice or a warning through.
+func (s *session) wanted(e *pgerr.Error) bool {
+	if s.vars == nil || e.Severity != pgerr.SeverityNotice && e.Severity != pgerr.SeverityWarning {
+		return true
+	}
+	threshold, _ := s.vars.Show("client_min_messages")
+	return threshold != "error" && (threshold != "warning" || e.Severity == pgerr.SeverityWarning)
+}
+
+// refresh derives what depends on the settings, if any of them changed.
+func (s *session) refresh() {
+	if s.seen == s.vars.Version() && s.zone != nil {
+		return
+	}
+	s.seen = s.vars.Version()
+	s.standard = s.vars.StandardConformingStrings()
+	s.zone = s.vars.TimeZone()
+	s.caller.Scope.Branch = s.vars.Branch()
+	s.text = transcoderFor(s.vars.ClientEncoding())
+}
+
+// reportSettings tells the client which of its settings changed.
+func (s *session) reportSettings() {
+	for _, r := range s.vars.TakeReports() {
+		s.out.parameterStatus(r.Name, r.Value)
+	}
+}
+
+// ready ends the answer to a Query or a Sync.
+func (s *session) ready() {
+	s.reportSettings()
+	s.out.readyForQuery(s.status())
+}

@@ -1,0 +1,152 @@
+package pgwire
+
+import (
+	"strings"
+	"unsafe"
+
+	"github.com/jeroenrinzema/psql-wire/codes"
+
+	"raisinproxy/planner"
+	"raisinproxy/sqlfuncs/datum"
+	"raisinproxy/sqlfuncs/pgerr"
+)
+
+// verdict is what step cannot do itself.
+type verdict int
+
+const (
+	needInput verdict = iota // all frames that are there were answered
+	needPlan                 // a text is not in the cache
+	needCall                 // a call would wait for a backend
+	needRoom                 // many answers wait to be written
+	finished                 // the session is over
+)
+
+// step answers the frames that are there. It does no I/O, waits for nothing, and
+// for statements whose plans are cached it does not allocate, so that an event
+// loop may call it; what would need any of these it leaves at the head of the
+// input and says so.
+func (s *session) step() verdict {
+	for !s.over {
+		kind, body, ok, bad := s.in.peek()
+		if bad != nil {
+			s.refuse(bad)
+			return finished
+		}
+		if !ok {
+			return needInput
+		}
+		if v := s.dispatch(kind, body); v != needInput {
+			return v
+		}
+		s.in.skip(body)
+		if len(s.out.buf) > maxPending {
+			return needRoom
+		}
+	}
+	return finished
+}
+
+// once answers the frame at the head alone.
+func (s *session) once() {
+	kind, body, ok, _ := s.in.peek()
+	if ok && s.dispatch(kind, body) == needInput {
+		s.in.skip(body)
+	}
+}
+
+// dispatch answers one frame. needInput means that it is done.
+func (s *session) dispatch(kind byte, body []byte) verdict {
+	switch kind {
+	case 'Q':
+		return s.extendedOrSkip(s.query, body)
+	case 'P':
+		return s.extendedOrSkip(s.parse, body)
+	case 'B':
+		return s.extendedOrSkip(s.bind, body)
+	case 'D':
+		return s.extendedOrSkip(s.describe, body)
+	case 'E':
+		return s.extendedOrSkip(s.execute, body)
+	case 'C':
+		return s.extendedOrSkip(s.close, body)
+	case 'H':
+		return s.extendedOrSkip(s.flushRequest, body)
+	case 'S':
+		s.sync(body)
+		return needInput
+	case 'X':
+		return finished
+	case 'd', 'c', 'f':
+		return needInput // what is left of a COPY that failed
+	case 'F':
+		return s.extendedOrSkip(s.functionCall, body)
+	}
+	s.report(pgerr.Fatalf(codes.ProtocolViolation, "invalid frontend message type %d", kind))
+	return finished
+}
+
+var errFormat = pgerr.Newf(codes.ProtocolViolation, "invalid message format")
+
+// flushRequest makes everything so far due.
+func (s *session) flushRequest(body []byte) verdict {
+	if len(body) > 0 {
+		return s.failSeries(errFormat)
+	}
+	s.out.due = true
+	return needInput
+}
+
+// extendedOrSkip drops a frame if an earlier one of its series failed.
+func (s *session) extendedOrSkip(answer func([]byte) verdict, body []byte) verdict {
+	if s.skipping {
+		return needInput
+	}
+	return answer(body)
+}
+
+// functionCall refuses the fast-path call of old clients.
+func (s *session) functionCall([]byte) verdict {
+	s.fail(pgerr.Newf(codes.FeatureNotSupported, "the function call protocol needs an [upstream]"))
+	s.ready()
+	return needInput
+}
+
+// planned is one plan and the text that it is for.
+type planned struct {
+	text    string
+	options planner.Options
+	script  *planner.Script
+}
+
+// lookup finds the plan of a text without parsing. If there is none it notes
+// what to plan.
+func (s *session) lookup(text []byte, options planner.Options) (*planner.Script, bool) {
+	s.refresh()
+	// The string is not kept: the cache only compares it.
+	key := unsafe.String(unsafe.SliceData(text), len(text))
+	if s.planned.script != nil && s.planned.text == key && s.planned.options.Equal(options) {
+		script := s.planned.script
+		s.planned = planned{}
+		return script, true
+	}
+	if script, ok := s.server.planner.Cached(key, options); ok {
+		return script, true
+	}
+	s.planned = planned{text: strings.Clone(key), options: options.Clone()}
+	return nil, false
+}
+
+// plan makes the plan that lookup missed. It may take milliseconds.
+func (s *session) plan() {
+	s.planned.script = s.server.planner.Plan(s.planned.text, s.planned.options)
+}
+
+// mayWait says whether a statement with calls may run now, or has to be handed to
+// where it may wait.
+func (s *session) mayWait(calls bool) bool {
+	return !calls || s.blocking || s.server.cfg.Functions.Immediate()
+}
+
+// noTypes are the declared parameter types of a text that declares none.
+var noTypes []datum.Type

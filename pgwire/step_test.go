@@ -1,0 +1,195 @@
+package pgwire
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"log/slog"
+	"net"
+	"testing"
+	"time"
+
+	"raisinproxy/backend"
+	"raisinproxy/backend/backendtest"
+	"raisinproxy/backend/inprocess"
+	"raisinproxy/pgwire/auth"
+	"raisinproxy/pgwire/settings"
+	"raisinproxy/sqlfuncs"
+)
+
+// deafConn is a connection from which nothing comes and to which everything goes.
+type deafConn struct{ net.Conn }
+
+func (deafConn) Read([]byte) (int, error)        { return 0, io.EOF }
+func (deafConn) Write(b []byte) (int, error)     { return len(b), nil }
+func (deafConn) SetReadDeadline(time.Time) error { return nil }
+func (deafConn) SetDeadline(time.Time) error     { return nil }
+
+// newSession makes a session of alice that is past its start-up, without a
+// goroutine and without a connection: the test is its driver.
+func newSession(t testing.TB) *session {
+	t.Helper()
+	store := inprocess.New(inprocess.Options{Clock: &backendtest.Clock{}})
+	t.Cleanup(func() { store.Close() })
+	policy, err := auth.NewPolicy(auth.Trust, nil, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := NewServer(Config{
+		Functions: sqlfuncs.NewService(store, 5*time.Minute),
+		Policy:    policy,
+		Log:       slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := server.newSession(t.Context(), deafConn{})
+	s.vars = settings.New(server.defaults, "alice")
+	s.caller = sqlfuncs.Caller{User: "alice", Scope: backend.Scope{Tenant: "default", Repository: "shop"}}
+	s.in.limit = server.cfg.MaxMessageBytes
+	s.refresh()
+	return s
+}
+
+// frame makes one message.
+func frame(kind byte, body string) []byte {
+	b := binary.BigEndian.AppendUint32([]byte{kind}, uint32(4+len(body)))
+	return append(b, body...)
+}
+
+// answer gives input to the session and returns what it answers.
+func (s *session) answer(input []byte) []byte {
+	s.in.append(input)
+	s.runBuffered()
+	out := bytes.Clone(s.out.buf)
+	s.out.buf, s.out.due = s.out.buf[:0], false
+	return out
+}
+
+// runBuffered is run without reading.
+func (s *session) runBuffered() verdict {
+	for {
+		switch v := s.step(); v {
+		case needPlan:
+			s.plan()
+		case needCall:
+			s.call()
+		case needRoom:
+		default:
+			return v
+		}
+	}
+}
+
+// TestStepDoesNotAllocate: statements whose plans are cached cost no memory, but
+// for the values that a client sends as text, which have to be copied.
+func TestStepDoesNotAllocate(t *testing.T) {
+	bind := "\x00named\x00\x00\x00\x00\x00\x00\x01\x00\x01"
+	for _, test := range []struct {
+		name  string
+		input []byte
+		most  float64
+	}{
+		{"select 1", frame('Q', "select 1\x00"), 0},
+		{"refused acquire, simple", frame('Q', "select * from raisin_lock_acquire('held', 5000)\x00"), 0},
+		{"refused acquire, scalar", frame('Q', "select raisin_lock_acquire('held', 5000)\x00"), 0},
+		{"release of nothing", frame('Q', "select raisin_lock_release('k', 1)\x00"), 0},
+		{"claim, simple", frame('Q', "select * from raisin_inventory_claim('pool', 1, 1000000000)\x00"), 0},
+		{"claim, prepared", bytes.Join([][]byte{frame('B', bind), frame('E', "\x00\x00\x00\x00\x00"), frame('S', "")}, nil), 0},
+		{"acquire and release", frame('Q', "select raisin_lock_release('new', (raisin_lock_acquire('new', 5000)).token)\x00"), 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := newSession(t)
+			s.answer(frame('Q', "select * from raisin_lock_acquire('held', 300000)\x00"))
+			s.answer(append(frame('P', "named\x00select * from raisin_inventory_claim('pool', 1, 1000000000)\x00\x00\x00"), frame('S', "")...))
+			if first := s.answer(test.input); bytes.Contains(first, []byte("SERROR")) {
+				t.Fatalf("answer: %q", first)
+			}
+			n := testing.AllocsPerRun(100, func() {
+				s.in.buf = append(s.in.buf[:0], test.input...)
+				s.in.start, s.in.end = 0, len(test.input)
+				if v := s.step(); v != needInput {
+					t.Fatalf("step handed over: %v", v)
+				}
+				s.out.buf = s.out.buf[:0]
+			})
+			if n > test.most {
+				t.Errorf("%v allocations, want at most %v", n, test.most)
+			}
+		})
+	}
+}
+
+// TestHotStatementIsNotParsedAgain: a text is parsed once, however many sessions
+// send it and in whichever protocol.
+func TestHotStatementIsNotParsedAgain(t *testing.T) {
+	s := newSession(t)
+	input := append(frame('Q', "select * from raisin_lock_acquire('k', 5000)\x00"),
+		append(frame('P', "\x00select raisin_lock_release($1, $2)\x00\x00\x00"), frame('S', "")...)...)
+	s.answer(input)
+	parsed := s.server.PlannerStats().Parses
+	if parsed != 2 {
+		t.Errorf("two texts were parsed %d times", parsed)
+	}
+	for range 1000 {
+		s.answer(input)
+	}
+	if now := s.server.PlannerStats().Parses; now != parsed {
+		t.Errorf("hot texts were parsed %d times more", now-parsed)
+	}
+}
+
+// FuzzStep: whatever bytes a client sends after start-up, the session answers or
+// ends, and does not panic.
+func FuzzStep(f *testing.F) {
+	f.Add(frame('Q', "select 1; select raisin_lock_acquire('k', 1)\x00"))
+	f.Add(append(frame('P', "\x00select $1::int\x00\x00\x01\x00\x00\x00\x17"), frame('B', "\x00\x00\x00\x01\x00\x01\x00\x01\x00\x00\x00\x04\x00\x00\x00\x07\x00\x01\x00\x01")...))
+	f.Add(append(frame('D', "S\x00"), append(frame('E', "\x00\x00\x00\x00\x01"), frame('S', "")...)...))
+	f.Add(append(frame('C', "P\x00"), frame('H', "")...))
+	f.Add(frame('Q', "begin; savepoint a; rollback to a; set local app.branch = 'x'; show all; commit\x00"))
+	f.Add(frame('Q', "prepare a as select $1; execute a(1); deallocate all; discard all\x00"))
+	f.Add([]byte{'Q', 0xFF, 0xFF, 0xFF, 0xFF})
+	f.Add(frame('F', "\x00\x00\x00\x01"))
+	f.Fuzz(func(t *testing.T, input []byte) {
+		s := newSession(t)
+		s.answer(input)
+		if s.in.start > s.in.end || s.in.end > len(s.in.buf) {
+			t.Errorf("the input buffer is out of order: %d %d %d", s.in.start, s.in.end, len(s.in.buf))
+		}
+	})
+}
+
+// FuzzBind aims at the values of parameters.
+func FuzzBind(f *testing.F) {
+	f.Add("\x00\x00", "\x00\x00\x00\x03\x00\x00\x00\x01k\xFF\xFF\xFF\xFF\x00\x00\x00\x01t\x00\x00")
+	f.Add("\x00\x00", "\x00\x01\x00\x01\x00\x03\x00\x00\x00\x01k\x00\x00\x00\x08\x00\x00\x00\x00\x00\x00\x13\x88\x00\x00\x00\x01\x01\x00\x01\x00\x01")
+	f.Add("\x00\x00", "\x00\x00\x00\x03\xFF\xFF\xFF\xFE")
+	f.Fuzz(func(t *testing.T, names, rest string) {
+		s := newSession(t)
+		s.answer(frame('P', "\x00select raisin_lock_acquire($1, $2), $3::bool\x00\x00\x00"))
+		s.answer(append(frame('B', names+rest), append(frame('E', "\x00\x00\x00\x00\x00"), frame('S', "")...)...))
+	})
+}
+
+func BenchmarkStep(b *testing.B) {
+	for _, bench := range []struct{ name, sql string }{
+		{"select 1", "select 1"},
+		{"acquire and release", "select raisin_lock_release('new', (raisin_lock_acquire('new', 5000)).token)"},
+		{"refused acquire", "select * from raisin_lock_acquire('held', 5000)"},
+		{"claim", "select * from raisin_inventory_claim('pool', 1, 1000000000000)"},
+	} {
+		b.Run(bench.name, func(b *testing.B) {
+			s := newSession(b)
+			s.answer(frame('Q', "select * from raisin_lock_acquire('held', 300000)\x00"))
+			input := frame('Q', bench.sql+"\x00")
+			s.answer(input)
+			b.ReportAllocs()
+			for b.Loop() {
+				s.in.buf = append(s.in.buf[:0], input...)
+				s.in.start, s.in.end = 0, len(input)
+				s.step()
+				s.out.buf = s.out.buf[:0]
+			}
+		})
+	}
+}

@@ -1,0 +1,220 @@
+package pgwire
+
+import (
+	"time"
+
+	"github.com/jeroenrinzema/psql-wire/codes"
+
+	"raisinproxy/planner"
+	"raisinproxy/sqlfuncs/pgerr"
+)
+
+// The transaction status in ReadyForQuery.
+const (
+	statusIdle   = 'I'
+	statusBlock  = 'T'
+	statusFailed = 'E'
+)
+
+// transaction is the state of a session's transaction. Without an upstream there
+// is nothing to undo but settings; the states, warnings and errors are
+// PostgreSQL's all the same, since drivers and pools live by them.
+type transaction struct {
+	state transactionState
+	// batch: statements share an implicit transaction, in which some commands may
+	// not run that may run alone.
+	batch bool
+	// pipelined: a statement of the series has run already.
+	pipelined  bool
+	savepoints []string
+	started    time.Time // zero: nobody asked yet
+	now        time.Time // start of the statement; zero likewise
+}
+
+type transactionState int
+
+const (
+	noTransaction transactionState = iota
+	implicit                       // of one statement, one Query, or one series up to Sync
+	explicit                       // after BEGIN
+	failed                         // an explicit one after an error
+)
+
+func (s *session) status() byte {
+	switch s.state {
+	case explicit:
+		return statusBlock
+	case failed:
+		return statusFailed
+	}
+	return statusIdle
+}
+
+// beginImplicit makes sure that there is a transaction.
+func (s *session) beginImplicit() {
+	s.now = time.Time{}
+	if s.state == noTransaction {
+		s.state = implicit
+		s.started = time.Time{}
+		s.vars.Begin()
+	}
+}
+
+// endImplicit commits what no BEGIN has claimed.
+func (s *session) endImplicit() {
+	if s.state == implicit {
+		s.endTransaction(true)
+	}
+}
+
+// endTransaction ends the transaction and with it every portal.
+func (s *session) endTransaction(commit bool) {
+	if commit {
+		s.vars.Commit()
+	} else {
+		s.vars.Rollback()
+	}
+	s.state, s.pipelined = noTransaction, false
+	s.savepoints = s.savepoints[:0]
+	clear(s.portals)
+	s.unnamedPortal.state = portalAbsent
+}
+
+// abort is what an error does to the transaction.
+func (s *session) abort() {
+	switch s.state {
+	case explicit:
+		s.state = failed
+		s.vars.Fail()
+	case implicit:
+		s.endTransaction(false)
+	}
+}
+
+// fail answers an error, which aborts the transaction.
+func (s *session) fail(err error) {
+	e := pgerr.From(err)
+	s.report(e)
+	s.over = s.over || e.Severity == pgerr.SeverityFatal
+	s.abort()
+}
+
+var errAborted = pgerr.Newf(codes.InFailedSQLTransaction, "current transaction is aborted, commands ignored until end of transaction block")
+
+// control runs a transaction command and returns its tag.
+func (s *session) control(t *planner.Transaction) (tag string, err error) {
+	switch t.Kind {
+	case planner.Begin:
+		return t.Tag, s.beginBlock(t)
+	case planner.Commit:
+		return s.commitBlock(t)
+	case planner.Rollback:
+		return t.Tag, s.rollbackBlock(t)
+	}
+	if s.state != explicit && s.state != failed {
+		return "", pgerr.Newf(codes.NoActiveSQLTransaction, "%s can only be used in transaction blocks", savepointCommands[t.Kind])
+	}
+	if t.Kind == planner.Savepoint {
+		s.vars.Savepoint()
+		s.savepoints = append(s.savepoints, t.Savepoint)
+		return t.Tag, nil
+	}
+	return t.Tag, s.endSavepoint(t)
+}
+
+var savepointCommands = map[planner.TransactionKind]string{
+	planner.Savepoint:        "SAVEPOINT",
+	planner.ReleaseSavepoint: "RELEASE SAVEPOINT",
+	planner.RollbackTo:       "ROLLBACK TO SAVEPOINT",
+}
+
+func (s *session) beginBlock(t *planner.Transaction) error {
+	if s.state == explicit {
+		s.warn(codes.ActiveSQLTransaction, "there is already a transaction in progress")
+	}
+	if err := s.applyModes(t.Modes); err != nil {
+		return err
+	}
+	s.state = explicit
+	return nil
+}
+
+func (s *session) applyModes(modes []planner.Mode) error {
+	for _, m := range modes {
+		if err := s.setMode(m, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *session) commitBlock(t *planner.Transaction) (tag string, err error) {
+	switch s.state {
+	case failed:
+		return "ROLLBACK", s.finishBlock(t, false)
+	case explicit:
+		return t.Tag, s.finishBlock(t, true)
+	}
+	return t.Tag, s.noBlock(t, "COMMIT AND CHAIN", true)
+}
+
+func (s *session) rollbackBlock(t *planner.Transaction) error {
+	if s.state == failed || s.state == explicit {
+		return s.finishBlock(t, false)
+	}
+	return s.noBlock(t, "ROLLBACK AND CHAIN", false)
+}
+
+// noBlock is COMMIT or ROLLBACK without a BEGIN: a warning, and the end of the
+// implicit transaction.
+func (s *session) noBlock(t *planner.Transaction, chain string, commit bool) error {
+	if t.Chain {
+		return pgerr.Newf(codes.NoActiveSQLTransaction, "%s can only be used in transaction blocks", chain)
+	}
+	s.warn(codes.NoActiveSQLTransaction, "there is no transaction in progress")
+	s.endTransaction(commit)
+	return nil
+}
+
+// finishBlock ends an explicit transaction, and with AND CHAIN begins another of
+// the same characteristics.
+func (s *session) finishBlock(t *planner.Transaction, commit bool) error {
+	characteristics := s.vars.Characteristics()
+	s.endTransaction(commit)
+	if t.Chain {
+		s.state = explicit
+		s.started = time.Time{}
+		s.vars.BeginWith(characteristics)
+	}
+	return nil
+}
+
+// endSavepoint is RELEASE or ROLLBACK TO. Portals that were opened since the
+// savepoint go with it when it is rolled back.
+func (s *session) endSavepoint(t *planner.Transaction) error {
+	depth := len(s.savepoints)
+	for depth > 0 && s.savepoints[depth-1] != t.Savepoint {
+		depth--
+	}
+	if depth == 0 {
+		return pgerr.Newf(codes.InvalidSavepointSpecification, "savepoint \"%s\" does not exist", t.Savepoint)
+	}
+	if t.Kind == planner.ReleaseSavepoint {
+		s.vars.ReleaseTo(depth)
+		s.savepoints = s.savepoints[:depth-1]
+		return nil
+	}
+	s.vars.RollbackTo(depth)
+	s.savepoints = s.savepoints[:depth]
+	s.state = explicit
+	for name, p := range s.portals {
+		if p.depth >= depth {
+			delete(s.portals, name)
+		}
+	}
+	return nil
+}
+
+func (s *session) warn(code codes.Code, text string) {
+	s.report(&pgerr.Error{Severity: pgerr.SeverityWarning, Code: code, Message: text})
+}

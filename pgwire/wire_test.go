@@ -1,0 +1,295 @@
+package pgwire_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/big"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"raisinproxy/backend"
+	"raisinproxy/backend/backendtest"
+	"raisinproxy/backend/inprocess"
+	"raisinproxy/pgwire"
+	"raisinproxy/pgwire/auth"
+	"raisinproxy/pgwire/wiretest"
+	"raisinproxy/sqlfuncs"
+)
+
+func TestMain(m *testing.M) { wiretest.Main(m) }
+
+// TestEmbedded runs the scripts of our own behaviour.
+func TestEmbedded(t *testing.T) {
+	wiretest.RunDir(t, "../testdata/wire/embedded", newEmbedded)
+}
+
+// TestSameAsPostgres runs the scripts whose expectations came from PostgreSQL.
+func TestSameAsPostgres(t *testing.T) {
+	wiretest.CompareDir(t, "../testdata/wire/same", newEmbedded)
+}
+
+// TestAuthSameAsPostgres runs those about authentication.
+func TestAuthSameAsPostgres(t *testing.T) {
+	wiretest.CompareDir(t, "../testdata/wire/auth", newEmbedded)
+}
+
+// testServer is an embedded server on loopback whose clock the test moves.
+type testServer struct {
+	*pgwire.Server
+	addr   string
+	clock  *backendtest.Clock
+	faulty *faultyBackend
+	listen *countingListener
+	cancel context.CancelFunc
+	served chan error
+}
+
+// shutdown ends the server as a signal does, and waits for it.
+func (s *testServer) shutdown(t testing.TB) {
+	s.cancel()
+	if err := <-s.served; err != nil {
+		t.Errorf("Serve: %v", err)
+	}
+	s.served <- nil // for the next who asks
+}
+
+const maxTTL = 5 * time.Minute
+
+// newEmbedded starts a server for one script. Options: locks=off, auth=scram,
+// anonymous=no, connections=N, admin=USER.
+func newEmbedded(t *testing.T, options map[string]string) wiretest.Target {
+	s := startServer(t, options)
+	return wiretest.Target{
+		Addr:      s.addr,
+		Advance:   s.clock.Advance,
+		Fault:     s.faulty.fault,
+		Passwords: wiretest.Passwords,
+	}
+}
+
+func startServer(t testing.TB, options map[string]string) *testServer {
+	t.Helper()
+	s := &testServer{clock: &backendtest.Clock{}}
+	store := inprocess.New(inprocess.Options{Clock: s.clock})
+	t.Cleanup(func() { store.Close() })
+	s.faulty = &faultyBackend{Backend: store, waiting: make(chan struct{}, 1), step: make(chan struct{})}
+	var locks backend.Backend = s.faulty
+	if options["locks"] == "off" {
+		locks = nil
+	}
+	var config *tls.Config
+	if options["tls"] == "on" {
+		config = selfSigned(t)
+	}
+	if options["backend"] == "immediate" {
+		locks = store
+	}
+	cfg := pgwire.Config{
+		Functions:       sqlfuncs.NewService(locks, maxTTL),
+		Policy:          policy(t, options),
+		Log:             slog.New(slog.DiscardHandler),
+		Version:         "test",
+		TLS:             config,
+		RequireTLS:      options["require_tls"] == "on",
+		Now:             s.clock.Wall,
+		ShutdownTimeout: 5 * time.Second,
+	}
+	for option, field := range map[string]*time.Duration{"grace": &cfg.ShutdownTimeout, "startup": &cfg.StartupTimeout, "idle": &cfg.IdleTimeout} {
+		if text := options[option]; text != "" {
+			d, err := time.ParseDuration(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			*field = d
+		}
+	}
+	if n := options["connections"]; n != "" {
+		if _, err := fmt.Sscan(n, &cfg.MaxConnections); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if admin := options["admin"]; admin != "" {
+		cfg.AdminUsers = []string{admin}
+	}
+	server, err := pgwire.NewServer(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Server = server
+	s.serve(t)
+	return s
+}
+
+// selfSigned makes a certificate that nobody vouches for.
+func selfSigned(t testing.TB) *tls.Config {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"localhost"}}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
+}
+
+func (s *testServer) serve(t testing.TB) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.listen = &countingListener{Listener: l}
+	s.addr = l.Addr().String()
+	ctx, cancel := context.WithCancel(context.Background())
+	s.cancel, s.served = cancel, make(chan error, 1)
+	go func() { s.served <- s.Serve(ctx, s.listen) }()
+	t.Cleanup(func() { s.shutdown(t) })
+}
+
+func policy(t testing.TB, options map[string]string) *auth.Policy {
+	method, users := auth.Trust, (*auth.Users)(nil)
+	if options["auth"] == "scram" {
+		method = auth.SCRAM
+		var text []byte
+		for name, password := range wiretest.Passwords {
+			line, err := auth.Line(name, password)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = append(text, line+"\n"...)
+		}
+		var err error
+		if users, err = auth.ParseUsers("users.txt", text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, err := auth.NewPolicy(method, users, options["anonymous"] != "no")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// faultyBackend stands between a server and its store, and fails as it is told.
+// It is not immediate: calls may wait.
+type faultyBackend struct {
+	backend.Backend
+	waiting chan struct{}
+	step    chan struct{}
+
+	mu   sync.Mutex
+	next string // what the next call meets
+}
+
+// fault handles the script command of that name: "stall" makes the next call wait
+// until it is cancelled, "slow" until the test lets it go on, and the names in
+// faults make it fail.
+func (b *faultyBackend) fault(args []string) (string, error) {
+	if len(args) == 1 && args[0] == "waiting" {
+		<-b.waiting
+		return "a call waits", nil
+	}
+	if len(args) != 1 || args[0] != "stall" && args[0] != "slow" && args[0] != "panic" && faults[args[0]] == nil {
+		return "", fmt.Errorf("unknown fault %q", args)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.next = args[0]
+	return "", nil
+}
+
+func (b *faultyBackend) arm(t testing.TB, fault string) {
+	t.Helper()
+	if _, err := b.fault([]string{fault}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var faults = map[string]error{
+	"unavailable":  backend.ErrUnavailable,
+	"no-resources": backend.ErrOutOfResources,
+	"in-doubt":     backend.ErrInDoubt,
+	"unwritable":   backend.ErrUnwritable,
+	"state-lost":   backend.ErrStateLost,
+	"exhausted":    backend.ErrTokensExhausted,
+	"unnamed":      errors.New("an error that says nothing"),
+}
+
+func (b *faultyBackend) meet(ctx context.Context) error {
+	b.mu.Lock()
+	next := b.next
+	b.next = ""
+	b.mu.Unlock()
+	switch next {
+	case "":
+		return nil
+	case "panic":
+		panic("fault injected by a test")
+	case "slow":
+		b.waiting <- struct{}{}
+		<-b.step
+		return nil
+	case "stall":
+		b.waiting <- struct{}{}
+		<-ctx.Done()
+		return fmt.Errorf("%w: %w", backend.ErrUnavailable, ctx.Err())
+	}
+	return faults[next]
+}
+
+func (b *faultyBackend) Acquire(ctx context.Context, scope backend.Scope, key string, ttl time.Duration) (backend.Grant, error) {
+	if err := b.meet(ctx); err != nil {
+		return backend.Grant{}, err
+	}
+	return b.Backend.Acquire(ctx, scope, key, ttl)
+}
+
+func (b *faultyBackend) Claim(ctx context.Context, scope backend.Scope, pool string, n, capacity int64) (backend.Claimed, error) {
+	if err := b.meet(ctx); err != nil {
+		return backend.Claimed{}, err
+	}
+	return b.Backend.Claim(ctx, scope, pool, n, capacity)
+}
+
+// countingListener counts the writes of the connections that it accepts.
+type countingListener struct {
+	net.Listener
+	mu     sync.Mutex
+	writes int
+}
+
+func (l *countingListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &countingConn{Conn: conn, listener: l}, nil
+}
+
+func (l *countingListener) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.writes
+}
+
+type countingConn struct {
+	net.Conn
+	listener *countingListener
+}
+
+func (c *countingConn) Write(b []byte) (int, error) {
+	c.listener.mu.Lock()
+	c.listener.writes++
+	c.listener.mu.Unlock()
+	return c.Conn.Write(b)
+}
