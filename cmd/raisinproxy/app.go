@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"strconv"
+	"strings"
+
+	"raisinproxy/backend"
+	"raisinproxy/backend/inprocess"
+	"raisinproxy/pgwire"
+	"raisinproxy/pgwire/auth"
+	"raisinproxy/sqlfuncs"
+)
+
+// App is the server put together: a backend, the functions on it, and the
+// PostgreSQL front end that listens.
+type App struct {
+	cfg      *Config
+	log      *slog.Logger
+	backend  backend.Backend // nil: the locks are disabled
+	server   *pgwire.Server
+	listener net.Listener
+}
+
+// NewApp opens the backend and the listener; clients wait in its queue until Run.
+// Exactly one of Run and Close is to be called then.
+func NewApp(cfg *Config, log *slog.Logger) (*App, error) {
+	policy, err := auth.NewPolicy(auth.Method(cfg.Auth.Method), cfg.Users, cfg.Auth.AllowAnonymous)
+	if err != nil {
+		return nil, err
+	}
+	a := &App{cfg: cfg, log: log}
+	if a.listener, err = listen(&cfg.PGWire); err != nil {
+		return nil, err
+	}
+	if cfg.Locks.Enabled {
+		a.backend = inprocess.New(inprocess.Options{ReapInterval: cfg.Locks.ReaperInterval})
+	}
+	version, _ := buildVersion()
+	a.server, err = pgwire.NewServer(pgwire.Config{
+		Functions:       sqlfuncs.NewService(a.backend, cfg.Locks.MaxTTL),
+		Policy:          policy,
+		Log:             log,
+		Version:         version,
+		TLS:             cfg.TLS,
+		RequireTLS:      cfg.PGWire.RequireTLS,
+		MaxConnections:  cfg.PGWire.MaxConnections,
+		AdminUsers:      cfg.Auth.AdminUsers,
+		StartupTimeout:  cfg.PGWire.StartupTimeout,
+		IdleTimeout:     cfg.PGWire.IdleTimeout,
+		ShutdownTimeout: cfg.PGWire.ShutdownTimeout,
+		MaxMessageBytes: cfg.PGWire.MaxMessageBytes,
+	})
+	if err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	return a, nil
+}
+
+// Addr is where the server listens.
+func (a *App) Addr() net.Addr { return a.listener.Addr() }
+
+// Run serves until ctx ends, lets running statements finish for shutdown_timeout_secs,
+// and closes everything.
+func (a *App) Run(ctx context.Context) error {
+	for _, warning := range a.cfg.Warnings {
+		a.log.Warn(warning)
+	}
+	a.log.Info("listening", "address", a.Addr().String(), "version", versionText(), "locks", a.cfg.Locks.Enabled)
+	served := make(chan error, 1)
+	go func() { served <- a.server.Serve(ctx, a.listener) }()
+	var err error
+	select {
+	case err = <-served:
+	case <-ctx.Done():
+		a.log.Info("shutting down", "running_statements_have", a.cfg.PGWire.ShutdownTimeout.String())
+		err = <-served
+	}
+	if err = errors.Join(err, a.Close()); err == nil {
+		a.log.Info("stopped")
+	}
+	return err
+}
+
+// Close ends what NewApp opened. It may be called more than once.
+func (a *App) Close() error {
+	err := a.listener.Close()
+	if errors.Is(err, net.ErrClosed) {
+		err = nil
+	}
+	if a.backend != nil {
+		err = errors.Join(err, a.backend.Close())
+	}
+	return err
+}
+
+func listen(c *PGWireConfig) (net.Listener, error) {
+	host := c.BindAddress
+	if host == "*" {
+		host = ""
+	}
+	return net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(c.Port)))
+}
+
+// announce warns of dev mode so that nobody overlooks it: to people at a terminal in a
+// frame, to a log as one record.
+func (a *App) announce(w io.Writer) {
+	if !a.cfg.DevMode {
+		return
+	}
+	host, port, _ := net.SplitHostPort(a.Addr().String())
+	lines := []string{
+		"DEVELOPMENT MODE. NOT FOR PRODUCTION.",
+		"Everybody who reaches " + a.Addr().String() + " is let in, under any user name, without a password.",
+		"Locks and inventory are kept in memory only: everything is lost at exit.",
+		fmt.Sprintf(`Try: psql "host=%s port=%s user=alice dbname=shop"`, host, port),
+	}
+	if !isTerminal(w) {
+		a.log.Warn(strings.Join(lines, " "))
+		return
+	}
+	bar := strings.Repeat("*", 78)
+	fmt.Fprintf(w, "%s\n*\n*  %s\n*\n%s\n", bar, strings.Join(lines, "\n*  "), bar)
+}

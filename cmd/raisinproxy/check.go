@@ -1,0 +1,259 @@
+package main
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"raisinproxy/pgwire/auth"
+)
+
+// checker looks at what single keys cannot tell: how they go together, and the
+// files that they name.
+type checker struct {
+	cfg        *Config
+	doc        *document
+	overridden map[string]string // see options.override
+	problems   []problem
+}
+
+// result gives the configuration if nothing is wrong with it.
+func (k *checker) result() (*Config, []problem) {
+	if len(k.problems) > 0 {
+		sortProblems(k.problems)
+		return nil, k.problems
+	}
+	return k.cfg, nil
+}
+
+func (k *checker) add(path, format string, args ...any) {
+	p := problem{key: k.nameOf(path), text: fmt.Sprintf(format, args...)}
+	if _, ok := k.overridden[path]; !ok {
+		p.file, p.line = k.doc.path, k.doc.lineOf(path)
+	}
+	k.problems = append(k.problems, p)
+}
+
+// nameOf is what the user wrote to set a key.
+func (k *checker) nameOf(path string) string {
+	if name, ok := k.overridden[path]; ok {
+		return name
+	}
+	return path
+}
+
+// wrong tells whether a key has a problem already, so that its value says nothing.
+func (k *checker) wrong(path string) bool {
+	for _, p := range k.problems {
+		if p.key == k.nameOf(path) {
+			return true
+		}
+	}
+	return false
+}
+
+// resolvePaths makes relative paths relative to the config file.
+func (k *checker) resolvePaths(dir string) {
+	c := k.cfg
+	for _, path := range []*string{
+		&c.PGWire.TLSCert, &c.PGWire.TLSKey, &c.PGWire.TLSClientCA,
+		&c.Auth.UsersFile, &c.Locks.InProcess.DataDir, &c.Upstream.PasswordFile,
+	} {
+		if *path != "" && !filepath.IsAbs(*path) {
+			*path = filepath.Join(dir, *path)
+		}
+	}
+}
+
+// checkNotYet refuses what the configuration knows and this version does not do.
+// Each line goes when the thing comes.
+func (k *checker) checkNotYet() {
+	c := k.cfg
+	if k.doc.has("upstream") {
+		k.add("upstream", "an upstream is not in this version: remove the section")
+	}
+	if c.PGWire.TLSClientCA != "" {
+		k.add("pgwire.tls_client_ca", `client certificates are not in this version: set tls_client_ca = ""`)
+	}
+	if c.Auth.Method == methodCert {
+		k.add("auth.method", `"cert" is not in this version: use "scram-sha-256"`)
+	}
+	if c.Auth.AuthQuery != "" {
+		k.add("auth.auth_query", `not in this version, since there is no upstream to ask: set auth_query = "" and use users_file`)
+	}
+	if c.Locks.Backend == backendRedis {
+		k.add("locks.backend", `"redis" is not in this version: use "inprocess"`)
+	}
+	if k.usesInProcess() && c.Locks.InProcess.DataDir != "" {
+		k.add("locks.inprocess.data_dir", `durable storage arrives in a later version: set data_dir = "" to keep locks in memory, lost at exit`)
+	}
+}
+
+func (k *checker) usesInProcess() bool {
+	return k.cfg.Locks.Enabled && k.cfg.Locks.Backend == backendInProcess
+}
+
+func (k *checker) checkBindAddress() {
+	const path = "pgwire.bind_address"
+	if address := k.cfg.PGWire.BindAddress; !k.wrong(path) && address != "*" && !isAddress(address) && !isHostName(address) {
+		k.add(path, `must be one IP address (an IPv6 one without brackets), one host name, or "*" for every address`)
+	}
+}
+
+func (k *checker) checkConnections() {
+	if w := &k.cfg.PGWire; len(k.cfg.Auth.AdminUsers) > 0 && w.MaxConnections <= reservedConnections {
+		k.add("pgwire.max_connections", "must be more than %d: so many are kept for auth.admin_users", reservedConnections)
+	}
+}
+
+// reservedConnections is the number that the contract keeps for admin_users.
+const reservedConnections = 3
+
+func (k *checker) checkTLS() {
+	w := &k.cfg.PGWire
+	switch {
+	case w.TLSCert == "" && w.TLSKey == "":
+		if w.RequireTLS {
+			k.add("pgwire.require_tls", "needs tls_cert and tls_key")
+		}
+	case w.TLSCert == "":
+		k.add("pgwire.tls_key", "needs tls_cert: set both or none")
+	case w.TLSKey == "":
+		k.add("pgwire.tls_cert", "needs tls_key: set both or none")
+	default:
+		k.loadCertificate()
+	}
+}
+
+func (k *checker) loadCertificate() {
+	w := &k.cfg.PGWire
+	cert, err1 := os.ReadFile(w.TLSCert)
+	if err1 != nil {
+		k.add("pgwire.tls_cert", "cannot read it: %v", err1)
+	}
+	secret, err2 := os.ReadFile(w.TLSKey)
+	if err2 != nil {
+		k.add("pgwire.tls_key", "cannot read it: %v", err2)
+	}
+	if err1 != nil || err2 != nil {
+		return
+	}
+	if !x509.NewCertPool().AppendCertsFromPEM(cert) {
+		k.add("pgwire.tls_cert", "has no certificate in PEM form")
+		return
+	}
+	pair, err := tls.X509KeyPair(cert, secret)
+	if err != nil {
+		k.add("pgwire.tls_key", "does not serve with the certificate of tls_cert: %v", err)
+		return
+	}
+	if end := pair.Leaf.NotAfter; time.Now().After(end) {
+		k.warning("[pgwire] tls_cert expired on " + end.Format(time.DateOnly) + ": clients that verify it will refuse to connect")
+	}
+	k.warnOfReaders("pgwire.tls_key", w.TLSKey)
+	k.cfg.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+}
+
+func (k *checker) checkAuth() {
+	c := k.cfg
+	switch {
+	case k.wrong("auth.method"):
+	case c.Auth.Method == string(auth.Trust) && !k.wrong("pgwire.bind_address") && !isLoopback(c.PGWire.BindAddress):
+		k.add("auth.method", `"trust" lets everybody in, so it needs a loopback address such as 127.0.0.1; %s is %q`,
+			k.nameOf("pgwire.bind_address"), c.PGWire.BindAddress)
+	case c.Auth.Method == string(auth.Password) && !c.PGWire.RequireTLS:
+		k.add("auth.method", `"password" sends passwords in clear text, so it needs [pgwire] require_tls = true`)
+	}
+}
+
+// checkUsers loads the users file. Under trust there need be none; one that is named
+// gives users their tenants.
+func (k *checker) checkUsers() {
+	const path = "auth.users_file"
+	method, file := k.cfg.Auth.Method, k.cfg.Auth.UsersFile
+	switch {
+	case k.wrong(path), k.wrong("auth.method"):
+		return
+	case method == string(auth.Trust) && (file == "" || !k.doc.has(path)):
+		return
+	case file == "":
+		k.add(path, "%q needs one: make its lines with `raisinproxy passwd USER`", method)
+		return
+	}
+	users, err := auth.LoadUsers(file)
+	var joined interface{ Unwrap() []error }
+	switch {
+	case err == nil:
+		k.cfg.Users = users
+		k.warnOfReaders(path, file)
+	case errors.Is(err, fs.ErrNotExist):
+		k.add(path, "%s does not exist: make its lines with `raisinproxy passwd USER`", file)
+	case errors.As(err, &joined):
+		for _, line := range joined.Unwrap() {
+			k.add(path, "%v", line)
+		}
+	default:
+		k.add(path, "cannot read it: %v", err)
+	}
+}
+
+// warn notes what is allowed but may not be meant.
+func (k *checker) warn() {
+	c := k.cfg
+	if c.Replication.Enabled && c.Locks.Backend == backendInProcess {
+		k.warning(`[replication] enabled = true says that several proxies serve these clients, but [locks] backend = "inprocess" ` +
+			`gives each node locks of its own: two clients could hold one lock, and inventory would oversell. ` +
+			`Use backend = "redis".`)
+	}
+	if k.usesInProcess() && c.Locks.InProcess.DataDir == "" {
+		k.warning(`[locks.inprocess] data_dir = "" keeps locks and inventory in memory only: everything is lost at exit`)
+	}
+	if k.cfg.Users != nil && c.Users.Len() == 0 && c.Auth.Method != string(auth.Trust) {
+		k.warning("[auth] users_file lists no user: nobody can log in with a password")
+	}
+}
+
+func (k *checker) warning(text string) { k.cfg.Warnings = append(k.cfg.Warnings, text) }
+
+// warnOfReaders notes a file with secrets that everybody on the machine can read.
+func (k *checker) warnOfReaders(path, file string) {
+	if info, err := os.Stat(file); err == nil && info.Mode().Perm()&0o004 != 0 {
+		k.warning(fmt.Sprintf("%s: every user of this machine can read %s: chmod o= it", path, file))
+	}
+}
+
+// isLoopback is certain only for addresses and for the one name that RFC 6761
+// reserves; other names may change what they mean.
+func isLoopback(address string) bool {
+	if ip, err := netip.ParseAddr(address); err == nil {
+		return ip.Unmap().IsLoopback()
+	}
+	return strings.EqualFold(address, "localhost")
+}
+
+func isAddress(s string) bool {
+	_, err := netip.ParseAddr(s)
+	return err == nil
+}
+
+// isHostName follows RFC 1123, with the underscore that container names use. A name
+// of digits and dots is a mistyped address.
+func isHostName(s string) bool {
+	if len(s) > 253 || strings.Trim(s, "0123456789.") == "" {
+		return false
+	}
+	for label := range strings.SplitSeq(s, ".") {
+		const allowed = "abcdefghijklmnopqrstuvwxyz0123456789-_"
+		if label == "" || len(label) > 63 || label[0] == '-' || strings.Trim(strings.ToLower(label), allowed) != "" {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,298 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	// Needed by programs under testdata, which go mod tidy does not look at.
+	_ "github.com/jackc/pgx/v5/stdlib"
+	_ "github.com/lib/pq"
+)
+
+// repository is where the client programs run.
+const repository = "../.."
+
+// The clients of testdata/clients/README.md. Without a command it is a Go program.
+var clients = []struct{ name, command string }{
+	{"psql", "sh testdata/clients/psql/client.sh"},
+	{"pgx", ""},
+	{"pgxstdlib", ""},
+	{"libpq", ""},
+	{"psycopg2", "/usr/bin/python3 testdata/clients/psycopg2/client.py"},
+	{"psycopg3", "/usr/bin/python3 testdata/clients/psycopg3/client.py"},
+	{"sqlalchemy", "/usr/bin/python3 testdata/clients/sqlalchemy/client.py"},
+	{"django", "/usr/bin/python3 testdata/clients/django/client.py"},
+	{"node", "node testdata/clients/node/client.js"},
+	{"jdbc", "java -cp /usr/share/java/postgresql.jar testdata/clients/jdbc/Client.java"},
+	{"odbc", "sh testdata/clients/odbc/client.sh"},
+	{"perl", "perl testdata/clients/perl/client.pl"},
+	{"ruby", "ruby testdata/clients/ruby/client.rb"},
+	{"activerecord", "ruby testdata/clients/activerecord/client.rb"},
+	{"php", "php testdata/clients/php/client.php"},
+}
+
+// TestClients runs one scenario with every client library against the program: each
+// prints what testdata/clients/golden says.
+func TestClients(t *testing.T) {
+	packages := []string{"./cmd/raisinproxy"}
+	for _, c := range clients {
+		if c.command == "" {
+			packages = append(packages, "./testdata/clients/"+c.name)
+		}
+	}
+	bin := build(t, packages...)
+	address := serveClients(t, filepath.Join(bin, "raisinproxy"))
+	for _, c := range clients {
+		argv := strings.Fields(cmp.Or(c.command, filepath.Join(bin, c.name)))
+		modes := []string{"scenario", "anonymous"}
+		if c.name == "psql" {
+			modes = append(modes, "meta")
+		}
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var modules []string
+			if c.command != "" {
+				modules = present(t, c.name)
+			}
+			for _, mode := range modes {
+				t.Run(mode, func(t *testing.T) {
+					user := "alice"
+					if mode == "anonymous" {
+						user = mode
+					}
+					cmd := exec.CommandContext(deadline(t), argv[0], argv[1:]...)
+					if mode != "scenario" {
+						cmd.Args = append(cmd.Args, mode)
+					}
+					cmd.Dir = repository
+					// A database of its own: nobody has claimed from its pools.
+					cmd.Env = append(clientEnv(t, address, user, c.name+"_"+mode), modules...)
+					checkOutput(t, cmd, filepath.Join(repository, "testdata/clients/golden", mode+".txt"))
+				})
+			}
+		})
+	}
+}
+
+// TestPsqlFeelsAtHome is psql as a person uses it, at a terminal.
+func TestPsqlFeelsAtHome(t *testing.T) {
+	present(t, "psql")
+	address := serveClients(t, filepath.Join(build(t, "./cmd/raisinproxy"), "raisinproxy"))
+	_, port, _ := net.SplitHostPort(address)
+	p := startPsql(t, clientEnv(t, address, "alice", "shop"))
+	const prompt = "shop=> "
+
+	greeting := p.await(t, prompt)
+	if strings.Contains(greeting, "WARNING") || !strings.Contains(greeting, `Type "help" for help.`) {
+		t.Errorf("psql begins with\n%s", greeting)
+	}
+	const claim = "SELECT * FROM raisin_inventory_claim('front row', 1, 100)"
+	for _, step := range []struct{ line, want string }{
+		{`\conninfo`, `as user "alice" on host "127.0.0.1" at port "` + port + `"`},
+		{claim + ` \gdesc`, " claimed   | boolean\n remaining | bigint\n(2 rows)\n"}, // and claims nothing
+		{`\timing`, "Timing is on.\n"},
+		{claim + ";", " t       |        99\n(1 row)\n\nTime: "},
+		{`\timing`, "Timing is off.\n"},
+		{"BEGIN;", "BEGIN\n"},
+	} {
+		p.enter(t, step.line)
+		inside := prompt
+		if step.line == "BEGIN;" {
+			inside = "shop=*> "
+		}
+		if got := p.await(t, inside); !strings.Contains(got, step.want) {
+			t.Errorf("%s\n%s\nwant it to have\n%s", step.line, got, step.want)
+		}
+	}
+
+	// psql of version 15 watches until it is interrupted. In the transaction that it
+	// leaves, an error shows in the prompt.
+	p.enter(t, claim+` \watch 0.01`)
+	p.await(t, " t       |        98\n(1 row)\n")
+	p.await(t, " t       |        97\n(1 row)\n")
+	p.write(t, "\x03")
+	p.await(t, "> ") // !: if the interrupt came while a round ran
+	p.enter(t, "SELECT no_such_function();")
+	if got := p.await(t, "shop=!> "); !strings.Contains(got, "ERROR: ") {
+		t.Errorf("an unknown function gives\n%s", got)
+	}
+	p.enter(t, "ROLLBACK;")
+	p.await(t, prompt)
+	p.enter(t, `\q`)
+	if err := p.cmd.Wait(); err != nil {
+		t.Errorf("psql ends with %v", err)
+	}
+}
+
+// build compiles programs of the module, named from its root, with the race detector
+// if the tests have it, and returns the folder that they are in.
+func build(t *testing.T, packages ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	args := []string{"build", "-o", dir + "/"}
+	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		args = append(args, "-race")
+	}
+	cmd := exec.CommandContext(t.Context(), "go", append(args, packages...)...)
+	cmd.Dir = repository
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%s", cmd, err, out)
+	}
+	return dir
+}
+
+// serveClients runs the program in dev mode until the test and its subtests are over, and
+// returns where it listens.
+func serveClients(t *testing.T, program string) (address string) {
+	t.Helper()
+	// Not of the test's context, which ends before the clean-up.
+	cmd := exec.Command(program, "--dev-mode", "--port", "0")
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	listening, whole := make(chan string, 1), make(chan string, 1)
+	go func() { // to the end, so that the program never waits for its log to be read
+		var log strings.Builder
+		for lines := bufio.NewScanner(stderr); lines.Scan(); {
+			log.WriteString(lines.Text() + "\n")
+			var record struct{ Msg, Address string }
+			if err := json.Unmarshal(lines.Bytes(), &record); err == nil && record.Msg == "listening" {
+				listening <- record.Address
+			}
+		}
+		close(listening)
+		whole <- log.String()
+	}()
+	t.Cleanup(func() {
+		cmd.Process.Signal(syscall.SIGTERM)
+		log := <-whole
+		if err := cmd.Wait(); err != nil || strings.Contains(log, `"level":"ERROR"`) {
+			t.Errorf("the program ends with: %v\n%s", err, log)
+		}
+	})
+	address, ok := <-listening
+	if !ok {
+		t.Fatal("the program does not listen")
+	}
+	return address
+}
+
+// present fails the test if what a client needs is not installed, and returns what is
+// to be added to its environment.
+func present(t *testing.T, client string) (env []string) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "sh", filepath.Join(repository, "testdata/clients/install.sh"), "--check", client).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if _, path, ok := strings.Cut(string(out), "NODE_PATH="); ok {
+		env = append(env, "NODE_PATH="+strings.TrimSpace(path))
+	}
+	return env
+}
+
+// clientEnv is our environment with libpq's variables for a session, and no others of its.
+func clientEnv(t *testing.T, address, user, database string) []string {
+	t.Helper()
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "PG") || strings.HasPrefix(v, "PSQL") })
+	return append(env, "PGHOST="+host, "PGPORT="+port, "PGUSER="+user, "PGDATABASE="+database,
+		"PGPASSWORD=", "PGSSLMODE=disable", "PSQL_PAGER=", "LC_ALL=C.UTF-8")
+}
+
+// deadline bounds what takes seconds on an idle machine.
+func deadline(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// checkOutput runs a program, which has to succeed and to print what the file holds.
+func checkOutput(t *testing.T, cmd *exec.Cmd, golden string) {
+	t.Helper()
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	// Shell scripts have children: end the whole group.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 5 * time.Second
+	if err := cmd.Run(); err != nil || stdout.String() != string(want) {
+		t.Errorf("%v: %v\n--- it prints\n%s--- want\n%s--- its stderr\n%s", cmd, err, &stdout, want, &stderr)
+	}
+}
+
+// psqlTerminal is a psql that has a terminal, and the person at it.
+type psqlTerminal struct {
+	cmd      *exec.Cmd
+	keyboard io.ReadWriter
+	screen   []byte // not looked at yet
+}
+
+func startPsql(t *testing.T, env []string) *psqlTerminal {
+	t.Helper()
+	terminal, keyboard := openPTY(t)
+	cmd := exec.CommandContext(deadline(t), "psql", "-X", "-n") // -n: lines as they are, no readline
+	cmd.Env = env
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = terminal, terminal, terminal
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	terminal.Close() // now a read of the other side ends when psql has ended
+	return &psqlTerminal{cmd: cmd, keyboard: keyboard}
+}
+
+func (p *psqlTerminal) enter(t *testing.T, line string) { t.Helper(); p.write(t, line+"\n") }
+
+func (p *psqlTerminal) write(t *testing.T, text string) {
+	t.Helper()
+	if _, err := io.WriteString(p.keyboard, text); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// await reads the screen up to text and returns what came before it.
+func (p *psqlTerminal) await(t *testing.T, text string) string {
+	t.Helper()
+	buffer := make([]byte, 4096)
+	for {
+		if before, after, ok := bytes.Cut(p.screen, []byte(text)); ok {
+			p.screen = after
+			return string(before)
+		}
+		n, err := p.keyboard.Read(buffer)
+		if err != nil {
+			t.Fatalf("psql ends (%v) without %q:\n%s", errors.Join(err, p.cmd.Wait()), text, p.screen)
+		}
+		p.screen = append(p.screen, bytes.ReplaceAll(buffer[:n], []byte("\r"), nil)...)
+	}
+}

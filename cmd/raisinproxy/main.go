@@ -1,0 +1,155 @@
+// Command raisinproxy serves lease locks and inventory over the PostgreSQL
+// protocol. main.go reads the command line, config.go and its neighbours the
+// configuration, and app.go puts the server together.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+)
+
+// Exit codes.
+const (
+	exitFailure = 1
+	exitUsage   = 2
+)
+
+// streams are the standard ones, or a test's.
+type streams struct {
+	in       *os.File
+	out, err io.Writer
+}
+
+func main() {
+	std := streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}
+	err := run(context.Background(), os.Args[1:], os.Getenv, std)
+	os.Exit(exitCode(err, std.err))
+}
+
+// run is the program. What is wrong with a configuration it prints itself.
+func run(ctx context.Context, args []string, getenv func(string) string, std streams) error {
+	o, err := parseOptions(args, getenv)
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(std.out, helpText)
+		return nil
+	}
+	switch {
+	case err != nil:
+		return usagef("%v", err)
+	case o.version:
+		fmt.Fprintln(std.out, versionText())
+		return nil
+	case len(o.command) > 0:
+		return runCommand(o.command[0], o.command[1:], std)
+	case o.checkConfig:
+		return checkConfig(o, std)
+	}
+	return serve(ctx, o, std)
+}
+
+func runCommand(name string, args []string, std streams) error {
+	switch name {
+	case "passwd":
+		if slices.ContainsFunc(args, func(a string) bool { return a == "-h" || a == "-help" || a == "--help" }) {
+			fmt.Fprint(std.out, passwdHelp)
+			return nil
+		}
+		if len(args) != 1 {
+			return usagef("passwd takes one argument: raisinproxy passwd USER")
+		}
+		return passwd(args[0], std.in, std.out, std.err)
+	case "stubs", "adopt":
+		return fmt.Errorf("%s: not in this version", name)
+	}
+	return usagef("unknown command %q", name)
+}
+
+// checkConfig prints what is wrong to out: that is the answer to the question.
+func checkConfig(o *options, std streams) error {
+	cfg, problems := load(o)
+	if len(problems) > 0 {
+		printProblems(std.out, problems)
+		return errReported
+	}
+	for _, warning := range cfg.Warnings {
+		fmt.Fprintln(std.err, "warning: "+warning)
+	}
+	fmt.Fprintln(std.out, "ok")
+	return nil
+}
+
+func serve(ctx context.Context, o *options, std streams) error {
+	cfg, problems := load(o)
+	if len(problems) > 0 {
+		printProblems(std.err, problems)
+		return errReported
+	}
+	ctx, stop := endOnSignal(ctx, std.err)
+	defer stop()
+	log := newLogger(std.err, cfg.LogLevel)
+	app, err := NewApp(cfg, log)
+	if err != nil {
+		log.Error("cannot start", "error", err)
+		return errReported
+	}
+	app.announce(std.err)
+	if err := app.Run(ctx); err != nil {
+		log.Error("the server failed", "error", err)
+		return errReported
+	}
+	return nil
+}
+
+func printProblems(w io.Writer, problems []problem) {
+	for _, p := range problems {
+		fmt.Fprintln(w, p)
+	}
+}
+
+// errReported is a failure that the user has been told of.
+var errReported = errors.New("reported")
+
+func exitCode(err error, w io.Writer) int {
+	var usage *usageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, errReported):
+		return exitFailure
+	case errors.As(err, &usage):
+		fmt.Fprintf(w, "raisinproxy: %v\nraisinproxy --help says more\n", err)
+		return exitUsage
+	}
+	fmt.Fprintf(w, "raisinproxy: %v\n", err)
+	return exitFailure
+}
+
+// endOnSignal gives a context that the first SIGTERM or SIGINT ends. The second ends
+// the process, whatever still runs.
+func endOnSignal(parent context.Context, w io.Writer) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancel(parent)
+	signals, done := make(chan os.Signal, 2), make(chan struct{})
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	go func() {
+		for wait := true; ; wait = false {
+			select {
+			case <-done:
+				return
+			case s := <-signals:
+				if !wait {
+					fmt.Fprintf(w, "raisinproxy: second signal (%v), ending at once\n", s)
+					os.Exit(exitFailure)
+				}
+				cancel()
+			}
+		}
+	}()
+	return ctx, func() { signal.Stop(signals); close(done); cancel() }
+}

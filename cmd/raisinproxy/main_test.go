@@ -1,0 +1,205 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"go.uber.org/goleak"
+)
+
+// asProgram makes the test binary be the program, so that signals and exit codes are
+// the real ones. "hang" is a program that never obeys its first signal.
+const asProgram = "RAISIN_TEST_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(asProgram) {
+	case "":
+		goleak.VerifyTestMain(m)
+	case "hang":
+		_, stop := endOnSignal(context.Background(), os.Stderr)
+		fmt.Fprintln(os.Stderr, `{"msg":"listening"}`)
+		time.Sleep(time.Minute)
+		stop()
+	default:
+		main()
+	}
+}
+
+// process is a running program whose log is read.
+type process struct {
+	cmd *exec.Cmd
+	log *bufio.Scanner
+}
+
+func start(t *testing.T, mode string, args ...string) *process {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
+	cmd.Env = append(os.Environ(), asProgram+"="+mode)
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	return &process{cmd: cmd, log: bufio.NewScanner(stderr)}
+}
+
+// await reads the log up to a message and gives that record.
+func (p *process) await(t *testing.T, message string) map[string]any {
+	t.Helper()
+	for p.log.Scan() {
+		record := map[string]any{}
+		if err := json.Unmarshal(p.log.Bytes(), &record); err != nil {
+			t.Fatalf("the log is not JSON: %s", p.log.Text())
+		}
+		if text, _ := record["msg"].(string); strings.Contains(text, message) {
+			return record
+		}
+	}
+	t.Fatalf("the log ends without %q", message)
+	return nil
+}
+
+// end reads the rest of the log and gives it with the exit code.
+func (p *process) end(t *testing.T) (rest string, code int) {
+	t.Helper()
+	for p.log.Scan() {
+		rest += p.log.Text() + "\n"
+	}
+	err := p.cmd.Wait()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return rest, p.cmd.ProcessState.ExitCode()
+}
+
+func TestDevModeServesAndEnds(t *testing.T) {
+	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+		p := start(t, "main", "--dev-mode", "--port", "0")
+		warning := p.await(t, "DEVELOPMENT MODE")
+		if text := warning["msg"].(string); warning["level"] != "WARN" || !strings.Contains(text, "lost at exit") {
+			t.Errorf("the warning is %v", warning)
+		}
+		address := p.await(t, "listening")["address"].(string)
+		conn := connect(t, address, "user=alice dbname=shop sslmode=disable")
+		if _, err := conn.Exec(t.Context(), "SELECT 1").ReadAll(); err != nil {
+			t.Error(err)
+		}
+		p.cmd.Process.Signal(signal)
+		// The session is idle: it is told at once and does not hold up the end.
+		var told *pgconn.PgError
+		if _, err := conn.Exec(t.Context(), "SELECT 1").ReadAll(); errors.As(err, &told) && told.Code != "57P01" {
+			t.Errorf("the client is told %v", err)
+		}
+		if rest, code := p.end(t); code != 0 || !strings.Contains(rest, `"msg":"stopped"`) {
+			t.Errorf("%v: exit %d\n%s", signal, code, rest)
+		}
+	}
+}
+
+func TestSecondSignalEndsAtOnce(t *testing.T) {
+	p := start(t, "hang")
+	p.await(t, "listening")
+	p.cmd.Process.Signal(syscall.SIGTERM)
+	p.cmd.Process.Signal(syscall.SIGINT)
+	if rest, code := p.end(t); code != exitFailure || !strings.Contains(rest, "second signal") {
+		t.Errorf("exit %d\n%s", code, rest)
+	}
+}
+
+func TestPortInUse(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	p := start(t, "main", "--dev-mode", "--port", port)
+	record := p.await(t, "cannot start")
+	if _, code := p.end(t); code != exitFailure || !strings.Contains(record["error"].(string), "address already in use") {
+		t.Errorf("exit %d: %v", code, record)
+	}
+}
+
+// Passwords over TLS, which is demanded: the file's settings reach the front end.
+func TestConfigFileServes(t *testing.T) {
+	dir := configDir(t, `
+[pgwire]
+port = 0
+tls_cert = "cert.pem"
+tls_key = "key.pem"
+require_tls = true
+[auth]
+allow_anonymous = true
+[locks]
+enabled = true
+[locks.inprocess]
+data_dir = ""
+`)
+	p := start(t, "main", "--config", filepath.Join(dir, "raisin.toml"))
+	p.await(t, "everything is lost at exit")
+	address := p.await(t, "listening")["address"].(string)
+	root := "sslrootcert=" + filepath.Join(dir, "cert.pem")
+	connect(t, address, "user=alice password=pencil sslmode=verify-full "+root)
+	connect(t, address, "user=anonymous sslmode=require")
+	for options, want := range map[string]string{
+		"user=alice password=wrong sslmode=require":   "28P01",
+		"user=mallory password=wrong sslmode=require": "28P01",
+		"user=alice password=pencil sslmode=disable":  "28000",
+	} {
+		_, err := dial(t, address, options)
+		var told *pgconn.PgError
+		if !errors.As(err, &told) || told.Code != want {
+			t.Errorf("%s: %v, want %s", options, err, want)
+		}
+	}
+	p.cmd.Process.Signal(syscall.SIGTERM)
+	rest, code := p.end(t)
+	if code != 0 {
+		t.Errorf("exit %d", code)
+	}
+	for _, secret := range []string{"pencil", "SCRAM-SHA-256$"} {
+		if strings.Contains(rest, secret) {
+			t.Errorf("the log shows %s:\n%s", secret, rest)
+		}
+	}
+}
+
+func connect(t *testing.T, address, options string) *pgconn.PgConn {
+	t.Helper()
+	conn, err := dial(t, address, options)
+	if err != nil {
+		t.Fatalf("%s: %v", options, err)
+	}
+	return conn
+}
+
+func dial(t *testing.T, address, options string) (*pgconn.PgConn, error) {
+	t.Helper()
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	conn, err := pgconn.Connect(ctx, "host="+host+" port="+port+" dbname=shop "+options)
+	if err == nil {
+		t.Cleanup(func() { conn.Close(context.Background()) })
+	}
+	return conn, err
+}

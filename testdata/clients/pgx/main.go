@@ -1,0 +1,141 @@
+// Command pgx plays the client scenario of ../README.md with pgx's own interface: cached and
+// named prepared statements, binary results.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+const (
+	acquireSQL = "SELECT * FROM raisin_lock_acquire($1, $2)"
+	claimSQL   = "SELECT * FROM raisin_inventory_claim($1, $2, $3)"
+)
+
+func main() {
+	log.SetFlags(0)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, "") // everything comes from the PG* variables
+	check(err)
+	if len(os.Args) > 1 && os.Args[1] == "anonymous" {
+		anonymous(ctx, conn)
+	} else {
+		scenario(ctx, conn)
+	}
+	check(conn.Close(ctx))
+}
+
+func scenario(ctx context.Context, conn *pgx.Conn) {
+	const key = "seat:pgx"
+	row := values(ctx, conn, acquireSQL, key, int64(5000))
+	token, isInt := row[2].(int64)
+	expires, isTime := row[3].(int64)
+	want(isInt && token > 1<<50, "token %v (%T)", row[2], row[2])
+	want(isTime && expires > time.Now().UnixMilli(), "expires_at_ms %v (%T)", row[3], row[3])
+	want(row[1] == key, "key %v", row[1])
+	fmt.Println("acquire:", letter(row[0]))
+
+	row = values(ctx, conn, acquireSQL, key, int64(5000))
+	want(row[1] == key && row[2] == nil && row[3] == nil, "refused row %v", row)
+	fmt.Println("refused:", letter(row[0]))
+
+	fmt.Println("renew:", letter(values(ctx, conn, "SELECT raisin_lock_renew($1, $2, $3)", key, token, int64(5000))[0]))
+	fmt.Println("release:", letter(values(ctx, conn, "SELECT raisin_lock_release($1, $2)", key, token)[0]))
+	fmt.Println("release again:", letter(values(ctx, conn, "SELECT raisin_lock_release($1, $2)", key, token)[0]))
+
+	var text string
+	var grant struct {
+		Acquired bool
+		Key      string
+		Token    int64
+		Expires  int64 `json:"expires_at_ms"`
+	}
+	check(conn.QueryRow(ctx, "SELECT raisin_lock_acquire($1, $2)", "json:pgx", 5000).Scan(&text))
+	check(json.Unmarshal([]byte(text), &grant))
+	want(grant.Acquired && grant.Key == "json:pgx" && grant.Token > 1<<50 && grant.Expires > time.Now().UnixMilli(), "json %s", text)
+	fmt.Println("json: acquired")
+	check(conn.QueryRow(ctx, "SELECT raisin_lock_acquire($1, $2)", "json:pgx", 5000).Scan(&text))
+	fmt.Println(text)
+
+	for _, n := range []int64{2, 2, 2, 1, 1} {
+		row := values(ctx, conn, claimSQL, "pool:pgx", n, int64(5))
+		_, isInt := row[1].(int64)
+		want(isInt, "remaining %v (%T)", row[1], row[1])
+		fmt.Println("claim:", letter(row[0]), row[1])
+	}
+	fmt.Println("restock:", values(ctx, conn, "SELECT raisin_inventory_release($1, $2)", "pool:pgx", int64(2))[0])
+
+	_, err := conn.Prepare(ctx, "ten", "SELECT remaining FROM raisin_inventory_claim($1, $2, $3)")
+	check(err)
+	var left []string
+	for range 10 {
+		left = append(left, fmt.Sprint(values(ctx, conn, "ten", "ten:pgx", int64(1), int64(10))[0]))
+	}
+	fmt.Println("prepared:", strings.Join(left, " "))
+
+	tx, err := conn.Begin(ctx)
+	check(err)
+	_, err = tx.Exec(ctx, acquireSQL, "", int64(5000))
+	fmt.Println("error:", sqlState(err))
+	_, err = tx.Exec(ctx, "SELECT 1")
+	fmt.Println("aborted:", sqlState(err))
+	check(tx.Rollback(ctx))
+	fmt.Println("alive:", values(ctx, conn, "SELECT 1")[0])
+	fmt.Println("done")
+}
+
+func anonymous(ctx context.Context, conn *pgx.Conn) {
+	_, err := conn.Prepare(ctx, "acquire", acquireSQL)
+	check(err)
+	_, err = conn.Exec(ctx, "acquire", "seat:pgx", int64(5000))
+	fmt.Println(sqlState(err))
+	_, err = conn.Exec(ctx, claimSQL, "pool:pgx", int64(1), int64(5))
+	fmt.Println(sqlState(err))
+	fmt.Println("select:", values(ctx, conn, "SELECT 1")[0])
+}
+
+// values returns the only row of a statement, in pgx's native types.
+func values(ctx context.Context, conn *pgx.Conn, sql string, args ...any) []any {
+	rows, err := conn.Query(ctx, sql, args...)
+	check(err)
+	all, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) ([]any, error) { return r.Values() })
+	check(err)
+	want(len(all) == 1, "%d rows from %s", len(all), sql)
+	return all[0]
+}
+
+func letter(v any) string {
+	b, ok := v.(bool)
+	want(ok, "%v is a %T, not a bool", v, v)
+	return map[bool]string{true: "t", false: "f"}[b]
+}
+
+func sqlState(err error) string {
+	var pgErr *pgconn.PgError
+	if errors.As(err, &pgErr) {
+		return pgErr.Code
+	}
+	return fmt.Sprintf("no SQLSTATE: %v", err)
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+func want(ok bool, format string, args ...any) {
+	if !ok {
+		log.Fatalf("unexpected "+format, args...)
+	}
+}

@@ -1,0 +1,118 @@
+#!/bin/sh
+# The client scenario of ../README.md with psql: \gset, \gdesc, PREPARE and EXECUTE; `meta` is a third mode, for
+# \conninfo, \timing, \gdesc and \watch. psql has no types: \gdesc shows them, first, since it must not acquire.
+set -eu
+run() { psql -X -q -A -t "$@"; }
+
+scenario() {
+	run 2>/dev/null <<-'SQL'
+		\pset null NULL
+		SELECT * FROM raisin_lock_acquire('seat:psql', 5000) \gdesc
+		SELECT * FROM raisin_lock_acquire('seat:psql', 5000) \gset
+		\echo acquire|:acquired|:key|:token|:expires_at_ms
+		\echo -n 'refused|'
+		SELECT * FROM raisin_lock_acquire('seat:psql', 5000);
+		\echo -n 'renew: '
+		SELECT raisin_lock_renew('seat:psql', :token, 5000);
+		\echo -n 'release: '
+		SELECT raisin_lock_release('seat:psql', :token);
+		\echo -n 'release again: '
+		SELECT raisin_lock_release('seat:psql', :token);
+		\echo -n 'json|'
+		SELECT raisin_lock_acquire('json:psql', 5000);
+		SELECT raisin_lock_acquire('json:psql', 5000);
+		PREPARE claim AS SELECT * FROM raisin_inventory_claim('pool:psql', $1, 5);
+		\pset fieldsep ' '
+		\echo -n 'claim: '
+		EXECUTE claim(2);
+		\echo -n 'claim: '
+		EXECUTE claim(2);
+		\echo -n 'claim: '
+		EXECUTE claim(2);
+		\echo -n 'claim: '
+		EXECUTE claim(1);
+		\echo -n 'claim: '
+		EXECUTE claim(1);
+		\echo -n 'restock: '
+		SELECT raisin_inventory_release('pool:psql', 2);
+		PREPARE ten AS SELECT remaining FROM raisin_inventory_claim($1, $2, $3);
+		\echo prepared|
+		EXECUTE ten('ten:psql', 1, 10);
+		EXECUTE ten('ten:psql', 1, 10);
+		EXECUTE ten('ten:psql', 1, 10);
+		EXECUTE ten('ten:psql', 1, 10);
+		EXECUTE ten('ten:psql', 1, 10);
+		EXECUTE ten('ten:psql', 1, 10);
+		EXECUTE ten('ten:psql', 1, 10);
+		EXECUTE ten('ten:psql', 1, 10);
+		EXECUTE ten('ten:psql', 1, 10);
+		EXECUTE ten('ten:psql', 1, 10);
+		BEGIN;
+		SELECT * FROM raisin_lock_acquire('', 5000);
+		\echo error: :SQLSTATE
+		SELECT 1;
+		\echo aborted: :SQLSTATE
+		ROLLBACK;
+		\echo -n 'alive: '
+		SELECT 1;
+		\echo done
+	SQL
+}
+
+# judge turns the labelled rows into the lines of the scenario and passes the others on.
+judge() {
+	awk -F'|' -v now="$(date +%s)" '
+	function line(ok, text) { print ok ? text : "unexpected " $0 types }
+	$2 ~ /^(boolean|text|bigint)$/ { types = types " " $1 "=" $2; next }
+	$1 == "acquire" {
+		line(types == " acquired=boolean key=text token=bigint expires_at_ms=bigint" &&
+			$3 == "seat:psql" && $4 > 2 ^ 50 && $5 > now * 1000, "acquire: " $2)
+		next
+	}
+	$1 == "refused" { line($3 == "seat:psql" && $4 == "NULL" && $5 == "NULL", "refused: " $2); next }
+	$1 == "json" {
+		split($2, part, /: |, /)
+		line($2 ~ /^[{]"key": "json:psql", "token": [0-9]+, "acquired": true, "expires_at_ms": [0-9]+[}]$/ &&
+			part[4] > 2 ^ 50, "json: acquired")
+		next
+	}
+	$1 == "prepared" { ten = "prepared:"; next }
+	ten != "" && /^[0-9]+$/ { ten = ten " " $0; next }
+	ten != "" { print ten; ten = "" }
+	{ print }'
+}
+
+anonymous() {
+	run 2>/dev/null <<-'SQL'
+		PREPARE acquire AS SELECT * FROM raisin_lock_acquire($1, $2);
+		EXECUTE acquire('seat:psql', 5000);
+		\echo :SQLSTATE
+		SELECT * FROM raisin_inventory_claim('pool:psql', 1, 5);
+		\echo :SQLSTATE
+		\echo -n 'select: '
+		SELECT 1;
+	SQL
+}
+
+meta() {
+	run -c '\conninfo' | grep -q "as user \"$PGUSER\" .*at port \"$PGPORT\"" && echo 'conninfo: ok'
+	run <<-'SQL' | grep -q '^Time: [0-9.]* ms' && echo 'timing: ok'
+		\timing on
+		SELECT * FROM raisin_lock_acquire('meta:psql', 5000);
+	SQL
+	# the pool has one unit: had a \gdesc claimed it, the claim after them would be refused
+	run <<-'SQL' | tr '\n' ' ' | grep -qx 'claimed|boolean remaining|bigint claimed|boolean remaining|bigint t|0 ' && echo 'gdesc: ok'
+		SELECT * FROM raisin_inventory_claim('meta:psql', 1, 1) \gdesc
+		SELECT * FROM raisin_inventory_claim('meta:psql', 1, 1) \gdesc
+		SELECT * FROM raisin_inventory_claim('meta:psql', 1, 1);
+	SQL
+	# \watch goes on until it is interrupted, or nobody reads; each round is one claim
+	echo "SELECT remaining FROM raisin_inventory_claim('watch:psql', 1, 100) \\watch 0.1" |
+		timeout --foreground 30 psql -X -q -A -t | sed 3q | tr '\n' ' ' | grep -qx '99 98 97 ' && echo 'watch: ok'
+}
+
+case ${1-} in
+anonymous) anonymous ;;
+meta) meta ;;
+*) scenario | judge ;;
+esac
