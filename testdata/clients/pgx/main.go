@@ -121,8 +121,7 @@ func letter(v any) string {
 }
 
 func sqlState(err error) string {
-	var pgErr *pgconn.PgError
-	if errors.As(err, &pgErr) {
+	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return pgErr.Code
 	}
 	return fmt.Sprintf("no SQLSTATE: %v", err)

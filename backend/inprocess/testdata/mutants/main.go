@@ -106,14 +106,20 @@ var mutants = []mutant{
 }
 
 func main() {
-	only := strings.Join(os.Args[1:], " ")
+	if survivors := run(strings.Join(os.Args[1:], " ")); survivors > 0 {
+		fmt.Printf("%d mutants were not caught\n", survivors)
+		os.Exit(1)
+	}
+}
+
+// run counts the mutants that live on, of those with only in their name.
+func run(only string) (survivors int) {
 	dir, err := exec.Command("go", "list", "-f", "{{.Dir}}", pkg).Output()
 	check(err)
 	tmp, err := os.MkdirTemp("", "mutants")
 	check(err)
 	defer os.RemoveAll(tmp)
 
-	survivors := 0
 	for _, m := range mutants {
 		if !strings.Contains(m.name, only) {
 			continue
@@ -124,11 +130,7 @@ func main() {
 		}
 		fmt.Printf("%-42s %s\n", m.name, verdict)
 	}
-	if survivors > 0 {
-		fmt.Printf("%d mutants were not caught\n", survivors)
-		os.RemoveAll(tmp)
-		os.Exit(1)
-	}
+	return survivors
 }
 
 // run tests the package with the fault in it and says which tests failed.

@@ -1,0 +1,72 @@
+# `make help` lists the targets. All need Go, a C compiler and make; `make test` and
+# `make race` fetch the rest. Nothing is installed outside bin/, the module cache and
+# the build cache but what testdata/install.sh says it installs.
+
+.DEFAULT_GOAL := help
+.PHONY: help run build test race lint fuzz bench clients deps mutants
+
+GO ?= go
+# The parser of PostgreSQL is C. Said aloud, so that a missing compiler is the error.
+export CGO_ENABLED = 1
+
+# What to test, fuzz or measure: make test PKG=./planner TESTFLAGS='-run Cache -v'
+PKG ?= ./...
+TESTFLAGS ?=
+FUZZTIME ?= 30s
+FUZZ ?= .
+BENCH ?= .
+ARGS ?=
+
+# Programs under testdata, which ./... leaves out.
+PROGRAMS = ./testdata/clients/... ./backend/inprocess/testdata/mutants
+
+GOLANGCI_VERSION = v2.15.0
+# A linter built by an older Go refuses a newer one's code.
+GOLANGCI := bin/golangci-lint-$(GOLANGCI_VERSION)-$(shell $(GO) env GOVERSION)
+
+help: ## prints this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
+
+run: build ## builds the server and starts it in dev mode on port 6433; ARGS="--port 7000"
+	@exec bin/raisinproxy --dev-mode $(ARGS)
+
+build: ## builds bin/raisinproxy
+	@test -e bin/raisinproxy || echo "building: the first time takes a minute or two, for PostgreSQL's parser in C"
+	$(GO) build -o bin/raisinproxy ./cmd/raisinproxy
+
+test: deps ## all tests; PKG=./planner TESTFLAGS="-run Cache -v"
+	$(GO) test $(TESTFLAGS) $(PKG)
+
+# TestClients builds the server with the detector too.
+race: deps ## all tests with the race detector
+	$(GO) test -race $(TESTFLAGS) $(PKG)
+
+lint: $(GOLANGCI) ## gofmt, go vet and golangci-lint, which is built once
+	@unformatted=$$(gofmt -l .) && { test -z "$$unformatted" || { echo "gofmt -w these:"; echo "$$unformatted"; exit 1; }; }
+	$(GO) vet ./... $(PROGRAMS)
+	$(GOLANGCI) run ./... $(PROGRAMS)
+
+$(GOLANGCI):
+	@echo "building golangci-lint $(GOLANGCI_VERSION): some minutes, once"
+	GOBIN="$(CURDIR)/bin" CGO_ENABLED=0 $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+	mv bin/golangci-lint $@
+
+fuzz: ## every fuzz test in turn, each for FUZZTIME=30s; FUZZ=Lexer chooses some
+	@set -e; found=$$($(GO) test -list '^Fuzz' $(PKG)) || { echo "$$found"; exit 1; }; \
+	echo "$$found" | awk '/^Fuzz/ {name[n++] = $$1} /^ok/ {while (n) print $$2, name[--n]}' | grep -- '$(FUZZ)' | \
+	while read -r package target; do \
+		echo "fuzz: $$target in $$package for $(FUZZTIME)"; \
+		$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$package"; \
+	done
+
+bench: ## Go benchmarks; PKG=./backend/... BENCH=Claim
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem $(PKG)
+
+clients: deps ## the client programs against the server; TESTFLAGS="-run TestClients/psycopg2"
+	$(GO) test -count=1 -run '^TestClients' -v $(TESTFLAGS) ./cmd/raisinproxy
+
+deps: ## gets a PostgreSQL to compare with, and the clients (apt-get, npm), if missing
+	@sh testdata/install.sh
+
+mutants: ## breaks the store in some seventy ways and wants each noticed: five minutes
+	$(GO) run ./backend/inprocess/testdata/mutants $(ARGS)

@@ -1,0 +1,58 @@
+#!/bin/sh
+# Gets what the tests need besides Go, gcc and make: a PostgreSQL server, which they
+# run for themselves and compare with, and the clients of testdata/clients.
+# Says what it does; quick when everything is there. `install.sh --check` installs
+# nothing. Exit 1: something is missing, and the last lines say what.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+mode=${1-install}
+made_for=15 # the release that wrote the expectations under testdata/wire
+
+# server is the folder of the newest server programs, where the tests look too.
+server() {
+	found=$(command -v postgres) || found=$(ls -d /usr/lib/postgresql/*/bin/postgres 2>/dev/null | sort -V | tail -n 1)
+	[ -n "$found" ] && dirname "$found"
+}
+
+# may_install: there is apt-get, and we are root or become it without a password.
+may_install() {
+	[ "$mode" != --check ] && command -v apt-get >/dev/null || return 1
+	[ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null
+}
+
+as_root() {
+	if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi
+}
+
+# Debian would make a database and start it on port 5432. The tests need only the
+# programs, so for the time of the installation it is told not to.
+install_server() {
+	drop_in=/etc/postgresql-common/createcluster.d/raisinproxy-tests.conf
+	as_root mkdir -p "${drop_in%/*}"
+	echo 'create_main_cluster = false' | as_root tee "$drop_in" >/dev/null
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get -q update &&
+		as_root env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends postgresql ||
+		echo 'postgres: apt-get failed' >&2
+	as_root rm -f "$drop_in"
+}
+
+if ! server >/dev/null && may_install; then
+	echo 'postgres: missing - installing with apt-get: postgresql'
+	install_server
+fi
+missing=0
+if bin=$(server); then
+	version=$("$bin/postgres" --version)
+	echo "postgres: $version in $bin"
+	case $version in
+	"postgres (PostgreSQL) $made_for"*) ;;
+	*) echo "postgres: note that the expectations come from release $made_for, whose words may differ" ;;
+	esac
+else
+	echo 'postgres: missing - no postgres in PATH or /usr/lib/postgresql/*/bin; on Debian or Ubuntu: apt-get install postgresql' >&2
+	missing=1
+fi
+
+sh "$here/clients/install.sh" "$mode" || missing=1
+[ $missing = 0 ] || echo "tests: what is missing is named above; as root, $here/install.sh installs it on Debian and Ubuntu" >&2
+exit $missing
