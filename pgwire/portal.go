@@ -264,7 +264,11 @@ func (s *session) describeRows(columns []planner.Column, f formats) {
 // startClock notes when the statement must be over.
 func (s *session) startClock() {
 	s.deadline = time.Time{}
-	if timeout := s.vars.StatementTimeout(); timeout > 0 {
+	timeout := s.vars.StatementTimeout()
+	if s.up != nil {
+		timeout = s.upstreamTimeout
+	}
+	if timeout > 0 {
 		s.deadline = time.Now().Add(timeout)
 	}
 }

@@ -77,6 +77,11 @@ func (s *session) runStatement(st *planner.Statement) error {
 
 // wrong is what is wrong with a statement beyond its syntax.
 func (s *session) wrong(st *planner.Statement) error {
+	if s.server.cfg.Upstream != nil {
+		if err := notYet(st); err != nil {
+			return err
+		}
+	}
 	switch {
 	case st.Err != nil:
 		return st.Err

@@ -41,6 +41,9 @@ type Config struct {
 	MaxMessageBytes int           // 0: PostgreSQL's limit
 	PlanCacheBytes  int64         // 0: 16 MiB
 
+	// Upstream is the PostgreSQL behind the proxy; nil: embedded mode.
+	Upstream *Upstream
+
 	// Now is the wall clock of now() and its kin; nil: time.Now.
 	Now func() time.Time
 }

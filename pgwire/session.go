@@ -58,6 +58,8 @@ type session struct {
 	skipping bool
 	// over: a FATAL error was answered.
 	over bool
+	// broken is how the client broke the protocol.
+	broken error
 
 	// planned is the plan that the slow path made for the frame at the head of the
 	// input, should the cache not keep it.
@@ -69,12 +71,21 @@ type session struct {
 
 	interrupt interrupt
 	stopping  atomic.Bool
+
+	// With an upstream:
+	up              *relay // nil: not open yet
+	parameters      []startupParameter
+	identity        string            // what the upstream connection is opened with
+	greeted         map[string]string // the settings that the client was told at first
+	upstreamTimeout time.Duration     // its statement_timeout, when it was last asked
+	mustAbort       bool              // an error of ours has to abort its transaction
 }
 
 // interrupt is how other goroutines reach what a session waits for.
 type interrupt struct {
 	mu     sync.Mutex
 	cancel context.CancelCauseFunc // of the running call; nil: none is running
+	up     *relay                  // nil: not open
 }
 
 // serveConn serves one connection to its end.
@@ -130,6 +141,12 @@ func (s *session) end() {
 		s.server.leave()
 	}
 	s.conn.Close()
+	if s.up != nil {
+		s.interrupt.mu.Lock()
+		s.interrupt.up = nil
+		s.interrupt.mu.Unlock()
+		s.up.stop()
+	}
 }
 
 // contain ends this session, and nothing else, when it panics.
@@ -153,7 +170,12 @@ func (s *session) run() {
 		case needCall:
 			s.call()
 		case needRoom:
-			if s.flush() != nil {
+			if s.flushAll() != nil {
+				return
+			}
+		case needUpstream, needTurn, needFacts, needAbort:
+			if err := s.consult(v); err != nil {
+				s.giveUp(err)
 				return
 			}
 		case needInput:
@@ -161,18 +183,35 @@ func (s *session) run() {
 				return
 			}
 		case finished:
-			s.farewell()
+			s.finish()
 			return
 		}
 	}
 }
 
+// finish ends a session whose client has said so, or has broken the protocol: after
+// everything before that is answered.
+func (s *session) finish() {
+	if s.flushAll() == nil && s.up != nil && s.up.owes() {
+		_ = s.waiting(func(context.Context) error { return s.up.settle() })
+	}
+	if s.broken != nil {
+		s.refuse(s.broken)
+	}
+	s.farewell()
+}
+
 // await flushes what the client waits for and reads more.
 func (s *session) await() bool {
-	if s.out.due && s.flush() != nil {
+	if s.flushAll() != nil {
+		return false
+	}
+	if s.up != nil && s.up.isLost() {
+		s.giveUp(errUpstreamLost)
 		return false
 	}
 	if s.stopping.Load() {
+		s.lastStatement()
 		s.report(errShutdown)
 		s.farewell()
 		return false
@@ -187,7 +226,7 @@ func (s *session) await() bool {
 	switch {
 	case err == nil:
 		return true
-	case s.stopping.Load():
+	case s.stopping.Load(), s.up != nil && s.up.isLost():
 		return s.await()
 	case errors.Is(err, context.DeadlineExceeded) || isTimeout(err):
 		s.report(pgerr.Fatalf(idleSessionTimeout, "terminating connection due to idle-session timeout"))
@@ -206,12 +245,21 @@ func (s *session) flush() error {
 	if len(s.out.buf) == 0 {
 		return nil
 	}
-	_, err := s.conn.Write(s.out.buf)
+	err := s.write(s.out.buf)
 	s.out.due = false
 	s.out.buf = s.out.buf[:0]
 	if cap(s.out.buf) > maxKeptOutput {
 		s.out.buf = nil
 	}
+	return err
+}
+
+// write writes to the client, between two frames of the upstream's.
+func (s *session) write(b []byte) error {
+	if s.up != nil {
+		return s.up.writeToClient(b)
+	}
+	_, err := s.conn.Write(b)
 	return err
 }
 
@@ -246,6 +294,11 @@ func (s *session) hurry() {
 func (s *session) hangUp() {
 	s.cancelStatement(errShutdown)
 	s.hurry()
+	s.interrupt.mu.Lock()
+	defer s.interrupt.mu.Unlock()
+	if s.interrupt.up != nil {
+		s.interrupt.up.abandon()
+	}
 }
 
 // cancelStatement ends the running call, if there is one. An idle session is not
@@ -256,27 +309,44 @@ func (s *session) cancelStatement(cause error) {
 	if s.interrupt.cancel != nil {
 		s.interrupt.cancel(cause)
 	}
+	if s.interrupt.up != nil {
+		s.interrupt.up.requestCancel()
+	}
 }
 
-// call lets the frame at the head wait for a backend. Meanwhile it can be
-// cancelled, and it is when the client goes away.
+// call lets the frame at the head wait for a backend.
 func (s *session) call() {
-	ctx, cancel := context.WithCancelCause(s.ctx)
-	s.interrupt.mu.Lock()
-	s.interrupt.cancel = cancel
-	s.interrupt.mu.Unlock()
-	watch := s.watch(cancel)
+	_ = s.waiting(func(ctx context.Context) error {
+		s.blocking, s.callCtx = true, ctx
+		defer func() { s.blocking, s.callCtx = false, s.ctx }()
+		s.once()
+		return nil
+	})
+}
 
-	s.blocking, s.callCtx = true, ctx
+// waiting does what may wait. Meanwhile it can be cancelled, and it is when the
+// client goes away.
+func (s *session) waiting(do func(context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(s.ctx)
+	s.interrupt.set(cancel)
+	watch := s.watch(func(cause error) {
+		cancel(cause)
+		if s.up != nil {
+			s.up.abandon()
+		}
+	})
 	defer func() {
-		s.blocking, s.callCtx = false, s.ctx
-		s.interrupt.mu.Lock()
-		s.interrupt.cancel = nil
-		s.interrupt.mu.Unlock()
+		s.interrupt.set(nil)
 		watch.stop(s)
 		cancel(nil)
 	}()
-	s.once()
+	return do(ctx)
+}
+
+func (i *interrupt) set(cancel context.CancelCauseFunc) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.cancel = cancel
 }
 
 // watcher reads ahead while a call waits, since only a read tells that the
@@ -343,6 +413,10 @@ func (s *session) wanted(e *pgerr.Error) bool {
 
 // refresh derives what depends on the settings, if any of them changed.
 func (s *session) refresh() {
+	if s.server.cfg.Upstream != nil {
+		s.refreshFromUpstream()
+		return
+	}
 	if s.seen == s.vars.Version() && s.zone != nil {
 		return
 	}
@@ -362,6 +436,8 @@ func (s *session) reportSettings() {
 
 // ready ends the answer to a Query or a Sync.
 func (s *session) ready() {
-	s.reportSettings()
+	if s.server.cfg.Upstream == nil {
+		s.reportSettings()
+	}
 	s.out.readyForQuery(s.status())
 }

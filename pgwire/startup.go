@@ -65,7 +65,12 @@ func (s *session) startup() error {
 	if err := s.server.reserved(s.caller.User); err != nil {
 		return err
 	}
-	if err := s.applyParameters(parameters); err != nil {
+	if s.server.cfg.Upstream != nil {
+		err = s.prepareUpstream(parameters)
+	} else {
+		err = s.applyParameters(parameters)
+	}
+	if err != nil {
 		return err
 	}
 	s.conn.SetDeadline(time.Time{})
@@ -362,8 +367,12 @@ func splitOptions(options string) []string {
 // greet sends everything from the parameters to the first ReadyForQuery.
 func (s *session) greet() {
 	s.server.register(s)
-	for _, p := range s.vars.Reported() {
-		s.out.parameterStatus(p.Name, p.Value)
+	if s.server.cfg.Upstream != nil {
+		s.reportGreeting()
+	} else {
+		for _, p := range s.vars.Reported() {
+			s.out.parameterStatus(p.Name, p.Value)
+		}
 	}
 	s.out.message(&pgproto3.BackendKeyData{ProcessID: uint32(s.pid), SecretKey: binary.BigEndian.AppendUint32(nil, s.secret)})
 	s.out.readyForQuery(statusIdle)

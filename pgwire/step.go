@@ -20,6 +20,13 @@ const (
 	needCall                 // a call would wait for a backend
 	needRoom                 // many answers wait to be written
 	finished                 // the session is over
+
+	// With an upstream:
+	needUpstream // it is not open yet
+	needTurn     // it owes answers that come before ours
+	needFacts    // a call depends on what only the upstream knows
+	needAbort    // an error of ours has to abort its transaction
+	ourTurn      // nothing stands in the way of an answer of ours
 )
 
 // step answers the frames that are there. It does no I/O, waits for nothing, and
@@ -28,9 +35,12 @@ const (
 // input and says so.
 func (s *session) step() verdict {
 	for !s.over {
+		if s.mustAbort {
+			return needAbort
+		}
 		kind, body, ok, bad := s.in.peek()
 		if bad != nil {
-			s.refuse(bad)
+			s.broken = bad
 			return finished
 		}
 		if !ok {
@@ -57,6 +67,9 @@ func (s *session) once() {
 
 // dispatch answers one frame. needInput means that it is done.
 func (s *session) dispatch(kind byte, body []byte) verdict {
+	if s.server.cfg.Upstream != nil {
+		return s.route(kind, body)
+	}
 	switch kind {
 	case 'Q':
 		return s.extendedOrSkip(s.query, body)

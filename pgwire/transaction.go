@@ -82,6 +82,7 @@ func (s *session) endTransaction(commit bool) {
 
 // abort is what an error does to the transaction.
 func (s *session) abort() {
+	s.mustAbort = s.up != nil && (s.state == explicit || s.up.inSeries())
 	switch s.state {
 	case explicit:
 		s.state = failed

@@ -10,11 +10,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/big"
 	"net"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"raisinproxy/backend"
 	"raisinproxy/backend/backendtest"
@@ -35,6 +38,32 @@ func TestEmbedded(t *testing.T) {
 // TestSameAsPostgres runs the scripts whose expectations came from PostgreSQL.
 func TestSameAsPostgres(t *testing.T) {
 	wiretest.CompareDir(t, "../testdata/wire/same", newEmbedded)
+}
+
+// TestSameThroughProxy runs the same scripts with PostgreSQL behind the server.
+func TestSameThroughProxy(t *testing.T) {
+	wiretest.CompareDir(t, "../testdata/wire/same", newProxied)
+}
+
+// TestRelay runs what only a PostgreSQL can answer through the server.
+func TestRelay(t *testing.T) {
+	wiretest.CompareDir(t, "../testdata/wire/relay", newProxied)
+}
+
+// TestProxied runs the scripts about calls beside an upstream.
+func TestProxied(t *testing.T) {
+	wiretest.RunDir(t, "../testdata/wire/proxied", newProxied)
+}
+
+// newProxied starts a server in front of PostgreSQL.
+func newProxied(t *testing.T, options map[string]string) wiretest.Target {
+	t.Helper()
+	withUpstream := maps.Clone(options)
+	if withUpstream == nil {
+		withUpstream = map[string]string{}
+	}
+	withUpstream["upstream"] = wiretest.PostgresURL(t)
+	return newEmbedded(t, withUpstream)
 }
 
 // TestAuthSameAsPostgres runs those about authentication.
@@ -111,6 +140,13 @@ func startServer(t testing.TB, options map[string]string) *testServer {
 			}
 			*field = d
 		}
+	}
+	if url := options["upstream"]; url != "" {
+		config, err := pgconn.ParseConfig(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg.Upstream = &pgwire.Upstream{Config: config, AsClient: true}
 	}
 	if n := options["connections"]; n != "" {
 		if _, err := fmt.Sscan(n, &cfg.MaxConnections); err != nil {

@@ -15,6 +15,7 @@ import (
 // compiler turns one parsed statement into a Statement.
 type compiler struct {
 	at     func(location int32) int // byte offset in the parsed text to character position
+	start  int                      // of the statement, in characters
 	params *paramTypes
 	from   []fromItem
 	with   map[string]fromItem // the WITH queries, by name
@@ -31,7 +32,8 @@ type compiler struct {
 // reported when the statement's turn comes.
 func (c *compiler) statement(n *pg_query.Node) *Statement {
 	s := &Statement{}
-	err := checkPlaces(n, c.at)
+	placed, err := placeCalls(n, c.at)
+	s.Mentions = len(placed) > 0 || err != nil
 	if err == nil {
 		err = c.compile(s, n)
 	}
@@ -42,7 +44,7 @@ func (c *compiler) statement(n *pg_query.Node) *Statement {
 		err = c.params.check()
 	}
 	if err != nil {
-		return &Statement{Err: err, Action: s.Action}
+		return &Statement{Err: err, Action: s.Action, Mentions: s.Mentions}
 	}
 	s.Params = c.params.types
 	s.Calls = c.calls
@@ -371,6 +373,9 @@ func isVoidParameter(a argument) bool {
 func (c *compiler) callField(n *pg_query.A_Indirection) (expr, *pgerr.Error) {
 	call, f, column := fieldOfCall(n)
 	if f == nil {
+		if field := subscriptOfCall(n); field != nil {
+			return c.callSubscript(n.Arg.GetFuncCall(), field)
+		}
 		return nil, c.needsUpstream(locationOf(n.Arg), "this expression")
 	}
 	index := columnIndex(f, column)
@@ -383,6 +388,30 @@ func (c *compiler) callField(n *pg_query.A_Indirection) (expr, *pgerr.Error) {
 		return nil, err
 	}
 	return &callColumn{call: compiled, column: index}, nil
+}
+
+// subscriptOfCall recognizes (f(…))['name'], which is f(…)->'name'; nil for anything
+// else.
+func subscriptOfCall(n *pg_query.A_Indirection) *pg_query.Node {
+	if _, ok := ours(n.GetArg().GetFuncCall()); !ok || len(n.Indirection) != 1 {
+		return nil
+	}
+	if indices := n.Indirection[0].GetAIndices(); indices != nil && !indices.IsSlice {
+		return indices.Uidx
+	}
+	return nil
+}
+
+func (c *compiler) callSubscript(call *pg_query.FuncCall, field *pg_query.Node) (expr, *pgerr.Error) {
+	l, err := c.function(call)
+	if err != nil {
+		return nil, err
+	}
+	r, err := c.expr(field)
+	if err != nil {
+		return nil, err
+	}
+	return c.jsonField("->", l, r, call.Location)
 }
 
 // fieldOfCall recognizes (f(…)).column of one of our functions that returns

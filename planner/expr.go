@@ -61,6 +61,7 @@ type Frame struct {
 	table [][]datum.Datum // the rows of an answer about the catalogue
 	next  int             // rows read so far
 	count int             // rows before filters
+	left  int64           // rows that LIMIT still lets through
 }
 
 // expr is a typed expression. It is immutable once the statement is compiled.

@@ -82,11 +82,10 @@ func parseSQL(text string, standardConformingStrings bool) (*parsedText, *pgerr.
 }
 
 func checkLimits(text string, standardConformingStrings bool) *pgerr.Error {
-	if len(text) > maxLongBytes {
-		return tooComplex("%d bytes", maxTextBytes)
-	}
 	size := scanText(text, standardConformingStrings, isFunction)
 	switch {
+	case !size.Mentions && (len(text) > maxLongBytes || len(text) > maxTextBytes && size.Tokens > maxHeight):
+		return upstreamError("a statement of this size")
 	case len(text) > maxTextBytes && (size.Mentions || size.Tokens > maxHeight):
 		return tooComplex("%d bytes", maxTextBytes)
 	case size.Tokens > maxTokens:

@@ -39,12 +39,6 @@ type placer struct {
 	perRow string
 }
 
-// checkPlaces refuses a statement with a call where none may stand.
-func checkPlaces(n *pg_query.Node, at func(int32) int) *pgerr.Error {
-	_, err := placeCalls(n, at)
-	return err
-}
-
 // placeCalls places every call of ours in a statement.
 func placeCalls(n *pg_query.Node, at func(int32) int) ([]placedCall, *pgerr.Error) {
 	p := &placer{at: at}

@@ -47,6 +47,8 @@ type Statement struct {
 	Action Action
 	// Calls that the statement makes, in the order of their evaluation.
 	Calls []*Call
+	// Mentions: a call of ours stands in it, even if the plan is an error.
+	Mentions bool
 	// Foreign, if set, is the error that the statement is if it runs in another
 	// database than Database, by which a name in it is qualified.
 	Database string
@@ -89,6 +91,7 @@ type (
 		Warn string
 		// Tag is SET, or RESET.
 		Tag string
+		use bool // it is USE BRANCH
 	}
 	// ResetAll is RESET ALL.
 	ResetAll struct{}
@@ -157,6 +160,16 @@ func (*Deallocate) action()  {}
 func (*Discard) action()     {}
 func (*CloseCursor) action() {}
 func (*NoOp) action()        {}
+
+// InputType is the type by which the value of parameter i, from 0, is read. The answers
+// about the catalogue take what cannot be read here as the text that it is.
+func (s *Statement) InputType(i int) datum.Type {
+	t := s.Params[i]
+	if query, ok := s.Action.(*Select); ok && query.catalog != nil && !datum.Supported(t) {
+		return datum.Unknown
+	}
+	return t
+}
 
 // EndsTransaction says whether the statement may run in a transaction that has
 // failed: the commands that end it, or go back to before the failure.

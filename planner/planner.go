@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"unicode/utf8"
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 
@@ -110,9 +111,9 @@ func isFunction(name string) bool {
 // is looked up among the statements that clients send by themselves.
 func (p *Planner) statement(text string, parsed *parsedText, ps *parsedStatement, o Options) *Statement {
 	if ps.Node == nil {
-		return &Statement{Action: &Set{Modes: []Mode{{Name: "app.branch", Values: []SettingValue{{Text: ps.Branch}}}}, Tag: "SET"}}
+		return &Statement{Action: &Set{Modes: []Mode{{Name: "app.branch", Values: []SettingValue{{Text: ps.Branch}}}}, Tag: "SET", use: true}}
 	}
-	c := &compiler{at: parsed.Char, params: newParamTypes(o.Types)}
+	c := &compiler{at: parsed.Char, start: 1 + utf8.RuneCountInString(text[:ps.Start]), params: newParamTypes(o.Types)}
 	c.params.fixed = !o.Prepared
 	st := c.statement(ps.Node)
 	if st.Err != nil && st.Err.Code == codes.FeatureNotSupported {

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -362,47 +363,66 @@ var comparisons = map[string]func(int) bool{
 // itself: nothing is parsed.
 func (c *compiler) jsonField(op string, l, r expr, pos int32) (expr, *pgerr.Error) {
 	scalar, isCall := l.(*callScalar)
-	field, isConstant := r.(*constant)
-	if !isCall || scalar.typ() != datum.JSONB || !isConstant || !(field.t == datum.Unknown || field.t == datum.Text) {
+	if !isCall || scalar.typ() != datum.JSONB {
 		return nil, c.needsUpstream(pos, "operator %s here", op)
+	}
+	field, ok, err := c.implicit(r, datum.Text)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, c.needsUpstream(pos, "operator %s on %s and %s", op, l.typ(), r.typ())
 	}
 	t := datum.Text
 	if op == "->" {
 		t = datum.JSONB
 	}
-	column := -1
-	for i, col := range scalar.call.Func.Columns {
-		if !field.val.Null && col.Name == field.val.Str {
-			column = i
-		}
-	}
-	return &jsonSelect{callScalar: scalar, column: column, t: t}, nil
+	return &jsonSelect{callScalar: scalar, field: field, t: t}, nil
 }
 
-// jsonSelect is call->'name' or call->>'name'. A call that did not succeed has
-// only its first column.
+// jsonSelect is call->name or call->>name. A call that did not succeed has only its
+// first column.
 type jsonSelect struct {
 	*callScalar
-	column int // -1: there is no such field
-	t      datum.Type
+	field expr
+	t     datum.Type
 }
 
 func (e *jsonSelect) typ() datum.Type { return e.t }
 func (e *jsonSelect) eval(f *Frame) (datum.Datum, error) {
+	field, err := e.field.eval(f)
+	if err != nil || field.Null {
+		return datum.Null, err
+	}
 	row := &f.rows[e.call.index]
-	if e.column < 0 || e.column > 0 && !row[0].Bool() || row[e.column].Null {
+	column := columnIndex(e.call.Func, field.Str)
+	if column < 0 || column > 0 && !row[0].Bool() || row[column].Null {
 		return datum.Null, nil
 	}
-	return datum.OfText(e.call.Func.FieldText(row, e.column, e.t == datum.JSONB)), nil
+	return datum.OfText(e.call.Func.FieldText(row, column, e.t == datum.JSONB)), nil
 }
-func (e *jsonSelect) operands() []expr { return []expr{e.callScalar} }
+func (e *jsonSelect) operands() []expr { return []expr{e.callScalar, e.field} }
 
 // needsUpstream refuses what only a real PostgreSQL can answer.
 func (c *compiler) needsUpstream(pos int32, format string, args ...any) *pgerr.Error {
-	return pgerr.Newf(codes.FeatureNotSupported, "%s needs an [upstream]", fmt.Sprintf(format, args...)).
-		WithHint("This server runs embedded, without a PostgreSQL behind it: it answers its own functions and what drivers send by themselves. An [upstream] in the server's config adds everything else.").
-		At(c.at(pos))
+	e := upstreamError(fmt.Sprintf(format, args...))
+	e.Position = c.start
+	if pos > 0 {
+		e.Position = c.at(pos)
+	}
+	return e
 }
+
+func upstreamError(what string) *pgerr.Error {
+	e := pgerr.Newf(codes.FeatureNotSupported, "%s needs an [upstream]", what).
+		WithHint("This server runs embedded, without a PostgreSQL behind it: it answers its own functions and what drivers send by themselves. An [upstream] in the server's config adds everything else.")
+	e.Cause = errNeedsUpstream
+	return e
+}
+
+// errNeedsUpstream is the cause of the errors of statements that only a PostgreSQL can
+// answer.
+var errNeedsUpstream = errors.New("not answered without an upstream")
 
 // unknowable notes that a value cannot be computed here. Its type may still be
 // enough to find an error that PostgreSQL would report first.

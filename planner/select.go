@@ -1,11 +1,12 @@
 package planner
 
 import (
-	"raisinproxy/planner/clientsql"
+	"math"
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 
+	"raisinproxy/planner/clientsql"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
@@ -24,7 +25,7 @@ type Select struct {
 	// values is the VALUES list, one tuple a row; nil: a single row.
 	values [][]expr
 	calls  []*Call
-	none   bool // LIMIT 0
+	limit  expr // nil: none
 
 	// catalog, if set, answers instead of all of the above.
 	catalog *clientsql.Match
@@ -48,10 +49,12 @@ func (s *Select) Open(f *Frame) error {
 	if s.catalog != nil {
 		return s.openCatalog(f)
 	}
-	f.count = max(1, len(s.values))
-	if s.none {
-		f.count = 0
-		return nil
+	f.count, f.left = max(1, len(s.values)), math.MaxInt64
+	if s.limit != nil {
+		if err := s.applyLimit(f); err != nil || f.left == 0 {
+			f.count = 0
+			return err
+		}
 	}
 	for _, guard := range s.guards {
 		v, err := guard.eval(f)
@@ -70,6 +73,22 @@ func (s *Select) Open(f *Frame) error {
 	}
 	return nil
 }
+
+// applyLimit computes LIMIT, before any call: a query that may yield nothing makes none.
+func (s *Select) applyLimit(f *Frame) error {
+	v, err := s.limit.eval(f)
+	switch {
+	case err != nil || v.Null:
+		return err
+	case v.Int < 0:
+		return pgerr.Newf(invalidLimit, "LIMIT must not be negative")
+	}
+	f.left = v.Int
+	return nil
+}
+
+// invalidLimit is a code that the vocabulary lacks.
+const invalidLimit codes.Code = "2201W"
 
 func (s *Select) openCatalog(f *Frame) (err error) {
 	f.table, err = s.catalog.Rows(clientsql.Call{
@@ -105,13 +124,14 @@ func (s *Select) Next(f *Frame) (ok bool, err error) {
 		f.next++
 		return f.next <= len(f.table), nil
 	}
-	for f.next < f.count {
+	for f.next < f.count && f.left > 0 {
 		if s.values != nil {
 			f.tuple = s.values[f.next]
 		}
 		f.next++
 		keep, err := s.keep(f)
 		if keep || err != nil {
+			f.left--
 			return keep, err
 		}
 	}
@@ -178,13 +198,13 @@ func (c *compiler) selectStmt(s *Statement, n *pg_query.SelectStmt) *pgerr.Error
 
 // selectBody compiles a SELECT but for its WITH and LIMIT.
 func (c *compiler) selectBody(s *Statement, sel *Select, n *pg_query.SelectStmt) *pgerr.Error {
-	if err := c.onlyPlainSelect(n); err != nil {
-		return err
-	}
 	for _, item := range n.FromClause {
 		if err := c.fromItem(sel, item); err != nil {
 			return err
 		}
+	}
+	if err := c.onlyPlainSelect(n); err != nil {
+		return err
 	}
 	inFrom := len(c.calls)
 	if err := c.where(sel, n.WhereClause); err != nil {
@@ -216,15 +236,27 @@ func (c *compiler) onlyPlainSelect(n *pg_query.SelectStmt) *pgerr.Error {
 	return nil
 }
 
+// limit compiles LIMIT, which reads literals and parameters alone.
 func (c *compiler) limit(sel *Select, n *pg_query.Node) *pgerr.Error {
 	if n == nil || n.GetAConst().GetIsnull() {
 		return nil
 	}
-	limit, ok := intConst(n)
-	if !ok || limit < 0 || len(sel.values) > int(limit) && limit > 0 {
+	from := c.from
+	c.from = nil
+	e, err := c.expr(n)
+	c.from = from
+	if err != nil {
+		return err
+	}
+	limit, ok, err := c.implicit(e, datum.Int8)
+	switch {
+	case err != nil:
+		return err
+	case !ok:
 		return c.needsUpstream(locationOf(n), "this LIMIT")
 	}
-	sel.none = limit == 0
+	sel.limit = limit
+	sel.noteEarly(limit)
 	return nil
 }
 

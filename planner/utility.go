@@ -25,6 +25,8 @@ func (c *compiler) utility(s *Statement, n *pg_query.Node) (err *pgerr.Error) {
 		s.Action = &Discard{Tag: discardTags[n.DiscardStmt.Target]}
 	case *pg_query.Node_ClosePortalStmt:
 		s.Action = &CloseCursor{Name: n.ClosePortalStmt.Portalname}
+	case *pg_query.Node_ConstraintsSetStmt:
+		s.Action = &NoOp{Tag: "SET CONSTRAINTS"} // there are none here
 	case *pg_query.Node_UnlistenStmt:
 		s.Action = &NoOp{Tag: "UNLISTEN"} // nothing listens here
 	default:
@@ -195,7 +197,7 @@ func (c *compiler) prepare(s *Statement, n *pg_query.PrepareStmt) *pgerr.Error {
 		}
 		declared[i] = t
 	}
-	inner := &compiler{at: c.at, params: newParamTypes(declared)}
+	inner := &compiler{at: c.at, start: c.start, params: newParamTypes(declared)}
 	prepared := inner.statement(n.Query)
 	if prepared.Err != nil {
 		return prepared.Err
@@ -209,7 +211,7 @@ func (c *compiler) execute(s *Statement, n *pg_query.ExecuteStmt) *pgerr.Error {
 	s.Action = e
 	// The arguments are looked at when the command runs, in which it has no
 	// parameters of its own.
-	inner := &compiler{at: c.at, params: &paramTypes{fixed: true}}
+	inner := &compiler{at: c.at, start: c.start, params: &paramTypes{fixed: true}}
 	for _, arg := range n.Params {
 		value, err := inner.expr(arg)
 		if err != nil {

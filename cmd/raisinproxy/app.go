@@ -55,6 +55,7 @@ func NewApp(cfg *Config, log *slog.Logger) (*App, error) {
 		IdleTimeout:     cfg.PGWire.IdleTimeout,
 		ShutdownTimeout: cfg.PGWire.ShutdownTimeout,
 		MaxMessageBytes: cfg.PGWire.MaxMessageBytes,
+		Upstream:        cfg.Behind,
 	})
 	if err != nil {
 		return nil, errors.Join(err, a.Close())

@@ -76,9 +76,6 @@ func (k *checker) resolvePaths(dir string) {
 // Each line goes when the thing comes.
 func (k *checker) checkNotYet() {
 	c := k.cfg
-	if k.doc.has("upstream") {
-		k.add("upstream", "an upstream is not in this version: remove the section")
-	}
 	if c.PGWire.TLSClientCA != "" {
 		k.add("pgwire.tls_client_ca", `client certificates are not in this version: set tls_client_ca = ""`)
 	}
@@ -86,7 +83,7 @@ func (k *checker) checkNotYet() {
 		k.add("auth.method", `"cert" is not in this version: use "scram-sha-256"`)
 	}
 	if c.Auth.AuthQuery != "" {
-		k.add("auth.auth_query", `not in this version, since there is no upstream to ask: set auth_query = "" and use users_file`)
+		k.add("auth.auth_query", `not in this version: set auth_query = "" and use users_file`)
 	}
 	if c.Locks.Backend == backendRedis {
 		k.add("locks.backend", `"redis" is not in this version: use "inprocess"`)

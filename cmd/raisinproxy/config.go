@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"raisinproxy/pgwire"
 	"raisinproxy/pgwire/auth"
 )
 
@@ -24,6 +25,8 @@ type Config struct {
 	// Users and TLS are the loaded users_file, tls_cert and tls_key; nil without.
 	Users *auth.Users
 	TLS   *tls.Config
+	// Behind is what [upstream] describes; nil without the section.
+	Behind *pgwire.Upstream
 	// Warnings are for the log at start: nothing in them is an error.
 	Warnings []string
 }

@@ -154,9 +154,8 @@ func (a *answer) fault(err error) error {
 	return fmt.Errorf("%w\nmessages so far:\n%s", err, strings.Join(a.lines, "\n"))
 }
 
-// collect reads messages until done says so or the server hangs up. Names are
-// the connections by process id.
-func (c *conn) collect(a *answer, v view, names map[uint32]string, done func() bool) error {
+// collect reads messages until done says so or the server hangs up.
+func (c *conn) collect(a *answer, v view, done func() bool) error {
 	for !c.closed && (c.ledger.ending || !done()) {
 		m, err := c.receive()
 		if errors.Is(err, io.EOF) {
@@ -166,7 +165,7 @@ func (c *conn) collect(a *answer, v view, names map[uint32]string, done func() b
 		if err != nil {
 			return a.fault(err)
 		}
-		if err := c.take(a, &m, v, names); err != nil {
+		if err := c.take(a, &m, v); err != nil {
 			return a.fault(err)
 		}
 	}
@@ -174,13 +173,13 @@ func (c *conn) collect(a *answer, v view, names map[uint32]string, done func() b
 }
 
 // take checks and renders one message.
-func (c *conn) take(a *answer, m *message, v view, names map[uint32]string) error {
+func (c *conn) take(a *answer, m *message, v view) error {
 	columns, err := c.ledger.received(m)
 	if m.typ == 'T' {
 		columns = m.columns
 	}
 	if err != nil || strings.IndexByte(v.hide, m.typ) < 0 {
-		a.lines = append(a.lines, m.render(v, columns, names))
+		a.lines = append(a.lines, m.render(v, columns, c.process))
 	}
 	a.last = m.typ
 	if m.typ == 'D' {

@@ -26,6 +26,7 @@
 //	    D S s1; D P p1; D P         Describe; also C S s1; C P p1 (Close)
 //	    E p1 2; E; E 2              Execute: [portal] [maximum of rows]
 //	    H; S; X; Q 'select 1'       Flush, Sync, Terminate, Query
+//	    F 952 (oid(7), int4(1))     FunctionCall by OID, with a binary result
 //	    d "1\n"; c; f "why"         CopyData, CopyDone, CopyFail
 //	async                           as query, without waiting for the answer
 //	await [read=A]                  what is owed; or what comes unprompted, up to a message of that type
@@ -45,11 +46,13 @@
 // is the unnamed statement or portal. Bare parameters are sent as text; x'002a',
 // int2(1), int4(1), int8(1), bool(t), text("x") and jsonb("1") as binary; length(-2)
 // is a length without a value; 7*100 is a hundred of them. With an H at the end the
-// runner waits for what is owed up to it; with neither S, Q nor H it does not wait.
+// runner waits for what is owed up to it; with neither S, Q, F nor H it does not wait.
+// Where the server asks for the data of a COPY and the command does not end it, the
+// runner waits for the next command.
 //
 // Arguments of query, extended, await and send: oids (all fields of a row
 // description), fields (all fields of an error but file, line, routine), brief (cut
-// long lines, count rows beyond three), hide=S (leave out messages of these types),
+// long lines, count rows and CopyData beyond three), hide=S (leave out messages of these types),
 // chunk=N (write N bytes at a time), mask=token (16-digit tokens and 13-digit
 // milliseconds), mask=/regexp/, let=tok:token or let=tok:2:token (column token of
 // row 2 becomes $tok in later input and is shown as $tok; also by its number).
@@ -59,8 +62,10 @@
 //
 // One line a message, its type first: T name:type (name:type/b for binary), D
 // [t 'text' 42 NULL b:42], C tag, Z status, t parameter types, S name=value,
-// E severity sqlstate 'message' detail= hint= position=, R kind, v version
-// [options], closed when the server hung up.
+// E severity sqlstate 'message' detail= hint= position=, A from=own or from=other (by the
+// process id of start-up) 'channel' 'payload', G and H and W format [column formats], V
+// [value], R kind, v version [options], closed when the server hung up. The OID of what
+// users made is shown as custom.
 //
 // [datadriven]: https://pkg.go.dev/github.com/cockroachdb/datadriven
 package wiretest

@@ -14,10 +14,13 @@ type frame struct {
 }
 
 // flushes is true where the server has to answer all that came before.
-func (f frame) flushes() bool { return strings.IndexByte("SQH", f.debt.kind) >= 0 }
+func (f frame) flushes() bool { return strings.IndexByte("SQHF", f.debt.kind) >= 0 }
 
 // owes is true where the server has to answer the message itself.
-func (f frame) owes() bool { return strings.IndexByte("PBCDpESQ", f.debt.kind) >= 0 }
+func (f frame) owes() bool { return strings.IndexByte("PBCDpESQF", f.debt.kind) >= 0 }
+
+// endsCopy is true for CopyDone and CopyFail.
+func (f frame) endsCopy() bool { return f.debt.kind == 'c' || f.debt.kind == 'f' }
 
 // parseExtended reads the input of `extended`.
 func parseExtended(input string) ([]frame, error) {
@@ -50,6 +53,8 @@ func (p *parser) message() frame {
 		return p.describeOrClose(kind[0])
 	case "E":
 		return p.execute()
+	case "F":
+		return p.functionCall()
 	case "Q":
 		return frame{debt{kind: 'Q'}, newFrame('Q', cstring(p.name()))}
 	case "H", "S", "X", "c":
@@ -115,8 +120,27 @@ func (p *parser) bind() frame {
 	}
 	body := append(cstring(d.portal), cstring(d.statement)...)
 	body = p.appendFormats(body, formats)
-	body = p.appendCount(body, len(params))
-	for _, v := range params {
+	body = p.appendValues(body, params)
+	return frame{d, newFrame('B', p.appendFormats(body, d.formats))}
+}
+
+// functionCall is a FunctionCall: the function's OID, its arguments, and a result in
+// binary format.
+func (p *parser) functionCall() frame {
+	oid, err := strconv.ParseUint(p.expect('w'), 10, 32)
+	if err != nil {
+		p.fail("F takes the OID of a function and its arguments")
+	}
+	args := p.list()
+	body := binary.BigEndian.AppendUint32(nil, uint32(oid))
+	body = p.appendFormats(body, formatsOf(args))
+	body = p.appendValues(body, args)
+	return frame{debt{kind: 'F'}, newFrame('F', binary.BigEndian.AppendUint16(body, 1))}
+}
+
+func (p *parser) appendValues(body []byte, values []value) []byte {
+	body = p.appendCount(body, len(values))
+	for _, v := range values {
 		length := int32(len(v.bytes))
 		switch {
 		case v.length != nil:
@@ -127,7 +151,7 @@ func (p *parser) bind() frame {
 		body = binary.BigEndian.AppendUint32(body, uint32(length))
 		body = append(body, v.bytes...)
 	}
-	return frame{d, newFrame('B', p.appendFormats(body, d.formats))}
+	return body
 }
 
 // isOption is true at name=….

@@ -3,15 +3,17 @@ package wiretest
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // debt is a front-end message and what the server still owes for it.
 type debt struct {
-	kind      byte // P, B, C, E, S, Q; D: Describe of a statement, p: of a portal
+	kind      byte // P, B, C, E, S, Q, F; D: Describe of a statement, p: of a portal
 	statement string
 	portal    string
 	formats   []int16 // B: the result formats asked for
 	maxRows   int     // E
+	inCopy    bool    // S: sent before the end of the data of a COPY, if one begins
 
 	phase   phase
 	rows    int
@@ -62,6 +64,40 @@ func (l *ledger) sent(d *debt) {
 	l.owed = append(l.owed, d)
 }
 
+// feeding is true while the server waits for the data of a COPY, and would wait for
+// ever: no message that breaks the COPY is under way.
+func (l *ledger) feeding() bool {
+	return len(l.owed) > 0 && l.owed[0].phase == feeding &&
+		!slices.ContainsFunc(l.owed[1:], func(d *debt) bool { return d.kind != 'S' })
+}
+
+// copyEnds notes that the client sends a CopyDone or CopyFail. Every Sync between the
+// Execute and it is ignored, if that Execute begins a COPY: drivers send Sync with
+// Execute before they can know. It is true where the server answers without more.
+func (l *ledger) copyEnds() bool {
+	for _, d := range slices.Backward(l.owed) {
+		if d.kind != 'S' {
+			break
+		}
+		d.inCopy = true
+	}
+	if len(l.owed) == 0 {
+		return false
+	}
+	head := l.owed[0]
+	if head.phase == feeding {
+		l.ignoreSyncs()
+	}
+	return head.kind == 'Q' && (head.phase == feeding || head.phase == copying)
+}
+
+// ignoreSyncs forgets those behind the COPY that is owed first.
+func (l *ledger) ignoreSyncs() {
+	for len(l.owed) > 1 && l.owed[1].inCopy {
+		l.owed = slices.Delete(l.owed, 1, 2)
+	}
+}
+
 // received checks a message against what is owed. The columns are those of the
 // row that m is, as far as they are known.
 func (l *ledger) received(m *message) (columns []column, err error) {
@@ -100,7 +136,7 @@ func (l *ledger) failed(m *message) error {
 		return fmt.Errorf("error, and nothing was owed")
 	case l.owed[0].phase == concluding:
 		return fmt.Errorf("a second error in the answer to %q", l.owed[0].kind)
-	case l.owed[0].kind == 'Q' || l.owed[0].kind == 'S':
+	case strings.IndexByte("QSF", l.owed[0].kind) >= 0:
 		l.owed[0].phase = concluding
 	default:
 		l.discarding = true
@@ -126,7 +162,17 @@ func (l *ledger) answer(d *debt, m *message) (done bool, err error) {
 	case d.kind == 'Q':
 		return l.answerQuery(d, m)
 	case d.kind == 'E':
-		return l.answerExecute(d, m)
+		done, err := l.answerExecute(d, m)
+		if d.phase == feeding {
+			l.ignoreSyncs()
+		}
+		return done, err
+	case d.kind == 'F' && m.typ == 'V' && d.phase == fresh:
+		d.phase, d.columns = concluding, []column{{format: 1}}
+		return false, nil
+	case d.kind == 'F' && m.typ == 'Z' && d.phase == concluding:
+		l.ready(m.status)
+		return true, nil
 	case d.kind == 'P' && m.typ == '1':
 		delete(l.statements, d.statement)
 		return true, nil

@@ -45,7 +45,8 @@ func TestDecodeAndRender(t *testing.T) {
 		},
 		{&pgproto3.NegotiateProtocolVersion{NewestMinorProtocol: 196608, UnrecognizedOptions: []string{"_pq_.x"}}, view{}, "v 196608 [_pq_.x]"},
 		{&pgproto3.NoData{}, view{}, "n"},
-		{&pgproto3.NotificationResponse{PID: 7, Channel: "c", Payload: "p"}, view{}, "A from=a 'c' 'p'"},
+		{&pgproto3.NotificationResponse{PID: 7, Channel: "c", Payload: "p"}, view{}, "A from=own 'c' 'p'"},
+		{&pgproto3.NotificationResponse{PID: 8, Channel: "c"}, view{}, "A from=other 'c' ''"},
 		{&pgproto3.ParameterDescription{ParameterOIDs: []uint32{20, 99}}, view{}, "t int8 99"},
 		{&pgproto3.ParameterDescription{ParameterOIDs: []uint32{20, 99}}, view{oids: true}, "t 20 99"},
 		{&pgproto3.ParameterStatus{Name: "n", Value: "v"}, view{}, "S n=v"},
@@ -68,7 +69,7 @@ func TestDecodeAndRender(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := m.render(test.view, columns, map[uint32]string{7: "a"}); got != test.want {
+			if got := m.render(test.view, columns, 7); got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
 			if len(encoded) > 5 && encoded[0] != 'd' && encoded[0] != 'K' {

@@ -30,7 +30,8 @@ var Passwords = map[string]string{
 }
 
 // Postgres returns the address (host:port) of a real PostgreSQL with a database
-// `shop`, the roles `alice` and `bob`, and stand-ins for our functions. It is the
+// `shop`, the roles `alice`, `bob` and `walter`, who may replicate, and stand-ins for
+// our functions. It is the
 // server of RAISIN_TEST_POSTGRES_URL (a superuser's URL) if that is set, else one of
 // our own, which trusts everyone but the users of Passwords, is started once for
 // each test process and ends with it however it ends. Without either the test fails.
@@ -46,8 +47,8 @@ func PostgresURL(t testing.TB) string {
 }
 
 // PostgresTarget is a NewTarget for the server that Postgres returns. Scripts that
-// say `server auth=…` get the one of our own, whose rules are known: alice and bob
-// are trusted, the users of Passwords and ghost are asked for a password.
+// say `server auth=…` get the one of our own, whose rules are known: alice, bob and
+// walter are trusted, the users of Passwords and ghost are asked for a password.
 func PostgresTarget(t *testing.T, options map[string]string) Target {
 	t.Helper()
 	server := sharedPostgres
@@ -56,9 +57,33 @@ func PostgresTarget(t *testing.T, options map[string]string) Target {
 	}
 	target := Target{Addr: need(t, server()).addr}
 	if server().keeper == nil {
-		target.Passwords = map[string]string{"alice": rolePassword, "bob": rolePassword}
+		target.Passwords = map[string]string{"alice": rolePassword, "bob": rolePassword, "walter": rolePassword}
 	}
 	return target
+}
+
+// Exclusive keeps the server that Postgres returns to one test among all that ask for
+// it, in every process, until the test ends. Scripts that create tables and listen to
+// channels need it, since they use the same names wherever they run.
+func Exclusive(t testing.TB) {
+	t.Helper()
+	config, err := pgconn.ParseConfig(PostgresURL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := pgconn.ConnectConfig(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := conn.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	// Held until the connection ends.
+	if err := exec1(t.Context(), conn, "SELECT pg_advisory_lock(7247)"); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func need(t testing.TB, server *postgresServer) *postgresServer {
@@ -83,7 +108,7 @@ func Main(m *testing.M, options ...goleak.Option) {
 	goleak.VerifyTestMain(m, append(options, end)...)
 }
 
-// rolePassword is what alice and bob have, for a server that does not trust them.
+// rolePassword is what alice, bob and walter have, for a server that does not trust them.
 const rolePassword = "raisin-test"
 
 type postgresServer struct {
@@ -137,9 +162,10 @@ func (s *postgresServer) prepare() error {
 	}
 	s.addr = net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port)))
 	var setup []string
-	for _, role := range []string{"alice", "bob"} {
+	for _, role := range []string{"alice", "bob", "walter"} {
 		setup = append(setup, createRole(role, rolePassword))
 	}
+	setup = append(setup, "ALTER ROLE walter REPLICATION")
 	if s.keeper != nil {
 		for _, role := range slices.Sorted(maps.Keys(Passwords)) {
 			setup = append(setup, createRole(role, Passwords[role]))
@@ -161,7 +187,7 @@ func (s *postgresServer) prepare() error {
 			return err
 		}
 		// What scripts show must not hang on the server's own configuration.
-		for _, setting := range []string{"timezone = 'UTC'", "datestyle = 'ISO, MDY'", "statement_timeout = 0", "lock_timeout = 0"} {
+		for _, setting := range []string{"timezone = 'UTC'", "datestyle = 'ISO, MDY'", "statement_timeout = 0", "lock_timeout = 0", "deadlock_timeout = '50ms'"} {
 			if err := exec1(ctx, conn, "ALTER DATABASE shop SET "+setting); err != nil {
 				return err
 			}

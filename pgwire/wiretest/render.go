@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // view says how much of a message a command shows.
@@ -32,14 +33,14 @@ var authNames = map[uint32]string{
 }
 
 // render shows a message on one line. columns describe the row of a D, as far
-// as they are known; names are the connections by process id.
-func (m *message) render(v view, columns []column, names map[uint32]string) string {
+// as they are known; own is the connection's process id, as it was told at start-up.
+func (m *message) render(v view, columns []column, own uint32) string {
 	line := string(m.typ)
 	switch m.typ {
 	case 'A':
-		from, ok := names[m.number]
-		if !ok {
-			from = "?"
+		from := "other"
+		if m.number == own {
+			from = "own"
 		}
 		line += " from=" + from + " " + quote(m.texts[0]) + " " + quote(m.texts[1])
 	case 'C':
@@ -60,17 +61,21 @@ func (m *message) render(v view, columns []column, names map[uint32]string) stri
 	case 'S':
 		line += " " + m.texts[0] + "=" + m.texts[1]
 	case 't':
+		words := []string{line}
 		for _, oid := range m.oids {
 			if v.oids {
-				line += fmt.Sprintf(" %d", oid)
+				words = append(words, number(oid))
 			} else {
-				line += " " + typeName(oid)
+				words = append(words, typeName(oid))
 			}
 		}
+		line = strings.Join(words, " ")
 	case 'T':
+		words := []string{line}
 		for _, c := range m.columns {
-			line += " " + c.render(v)
+			words = append(words, c.render(v))
 		}
+		line = strings.Join(words, " ")
 	case 'v':
 		line += fmt.Sprintf(" %d %v", m.number, m.texts)
 	case 'Z':
@@ -104,8 +109,8 @@ func (c column) render(v view) string {
 		name = bare
 	}
 	if v.oids {
-		return fmt.Sprintf("%s{table=%d att=%d oid=%d len=%d mod=%d fmt=%d}",
-			name, c.table, c.attnum, c.oid, c.length, c.typmod, c.format)
+		return fmt.Sprintf("%s{table=%s att=%d oid=%s len=%d mod=%d fmt=%d}",
+			name, number(c.table), c.attnum, number(c.oid), c.length, c.typmod, c.format)
 	}
 	switch c.format {
 	case 0:
@@ -153,27 +158,27 @@ func (m *message) renderDiagnostics(v view) string {
 func shorten(lines []string) []string {
 	const width, rows = 160, 3
 	var short []string
-	skipped := 0
+	kind, run := "", 0
 	flush := func() {
-		if skipped > 0 {
-			short = append(short, fmt.Sprintf("… %d more D", skipped))
-			skipped = 0
+		if run > rows {
+			short = append(short, fmt.Sprintf("… %d more %s", run-rows, kind))
 		}
+		run = 0
 	}
-	run := 0
 	for _, line := range lines {
-		if strings.HasPrefix(line, "D ") {
-			run++
-		} else {
+		next, _, _ := strings.Cut(line, " ")
+		if next != kind {
 			flush()
-			run = 0
+		}
+		kind = next
+		if kind == "D" || kind == "d" {
+			run++
 		}
 		if run > rows {
-			skipped++
 			continue
 		}
-		if runes := []rune(line); len(runes) > width {
-			line = fmt.Sprintf("%s… %d more characters", string(runes[:width]), len(runes)-width)
+		if n := utf8.RuneCountInString(line); n > width {
+			line = fmt.Sprintf("%.*s… %d more characters", width, line, n-width)
 		}
 		short = append(short, line)
 	}

@@ -189,13 +189,13 @@ func (s *script) raw(name string) error {
 }
 
 // exchange sends frames in one write and prints the answers that the last of
-// them to ask for it (Sync, Query, Flush) makes the server give.
+// them to ask for it (Sync, Query, Flush, the end of a COPY) makes the server give.
 func (s *script) exchange(c *conn, args *arguments, frames []frame, wait bool) (string, error) {
 	if c.ledger.unchecked {
 		return "", fmt.Errorf("connection %q got frames by hand and no ReadyForQuery since: use send", c.name)
 	}
 	var out []byte
-	keep, flushed, terminated := 0, len(frames) == 0, false
+	keep, flushed, fed, terminated := 0, len(frames) == 0, false, false
 	for _, f := range frames {
 		out = append(out, f.bytes...)
 		if f.owes() {
@@ -206,18 +206,24 @@ func (s *script) exchange(c *conn, args *arguments, frames []frame, wait bool) (
 		if f.flushes() {
 			keep, flushed = 0, true
 		}
+		if f.endsCopy() {
+			fed = true
+			flushed = c.ledger.copyEnds() || flushed
+		}
 		terminated = terminated || f.debt.kind == 'X'
 	}
 	if err := c.write(out, args.number("chunk")); err != nil {
 		return "", err
 	}
 	a := &answer{}
-	done := c.settled(keep)
+	settled := c.settled(keep)
+	// A COPY that this command does not end: the next one has its data.
+	done := func() bool { return settled() || !fed && c.ledger.feeding() }
 	if terminated {
 		done = func() bool { return false }
 	}
 	if wait && (flushed || terminated) {
-		if err := c.collect(a, args.view(), s.names(), done); err != nil {
+		if err := c.collect(a, args.view(), done); err != nil {
 			return "", err
 		}
 	}
@@ -234,7 +240,7 @@ func (s *script) await(c *conn, args *arguments) (string, error) {
 		return s.exchange(c, args, nil, true)
 	}
 	a := &answer{}
-	if err := c.collect(a, args.view(), s.names(), a.until(types)); err != nil {
+	if err := c.collect(a, args.view(), a.until(types)); err != nil {
 		return "", err
 	}
 	if c.closed {
@@ -271,9 +277,9 @@ func (s *script) send(c *conn, args *arguments, input string) (string, error) {
 		all, err = c.receiveAll()
 		a.lines = append(a.lines, "bytes "+quote(string(all)), "closed")
 	case "close":
-		err = c.collect(a, args.view(), s.names(), func() bool { return false })
+		err = c.collect(a, args.view(), func() bool { return false })
 	default:
-		err = c.collect(a, args.view(), s.names(), a.until(until))
+		err = c.collect(a, args.view(), a.until(until))
 	}
 	if err != nil {
 		return "", err
@@ -366,7 +372,7 @@ func (s *script) terminate(c *conn) (*answer, error) {
 	if err := c.write(newFrame('X', nil), 0); err != nil {
 		return a, err
 	}
-	err := c.collect(a, view{}, s.names(), func() bool { return false })
+	err := c.collect(a, view{}, func() bool { return false })
 	if err != nil {
 		err = fmt.Errorf("connection %q: %w", c.name, err)
 	}
@@ -399,15 +405,6 @@ func (s *script) abandon() {
 func (s *script) drop(c *conn) {
 	_ = c.net.Close()
 	delete(s.conns, c.name)
-}
-
-// names are the connections by process id, to show who notified.
-func (s *script) names() map[uint32]string {
-	names := map[uint32]string{}
-	for name, c := range s.conns {
-		names[c.process] = name
-	}
-	return names
 }
 
 // print applies what the arguments say about the output.

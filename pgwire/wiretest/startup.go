@@ -79,7 +79,7 @@ func (c *conn) start(s *startup) (*answer, error) {
 		}
 		a.last = m.typ
 		if s.shows(&m) {
-			a.lines = append(a.lines, m.render(s.view, nil, nil))
+			a.lines = append(a.lines, m.render(s.view, nil, c.process))
 		}
 		if err := auth.take(&m); err != nil {
 			return a, a.fault(err)

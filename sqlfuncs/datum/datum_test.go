@@ -24,6 +24,7 @@ func TestParse(t *testing.T) {
 		{Text, "  x ", "  x "}, {Name, "a23456789012345678901234567890123456789012345678901234567890123456", "a23456789012345678901234567890123456789012345678901234567890123"},
 		{Name, "a2345678901234567890123456789012345678901234567890123456789012é", "a2345678901234567890123456789012345678901234567890123456789012"},
 		{Numeric, " 1.50 ", "1.50"}, {Numeric, "-.5", "-0.5"}, {Numeric, "1e3", "1000"}, {Numeric, "1.25e1", "12.5"}, {Numeric, "5E-3", "0.005"}, {Numeric, "-0.0", "0.0"}, {Numeric, "0012.", "12"}, {Numeric, "1.2.3", "22P02"}, {Numeric, "e5", "22P02"}, {Numeric, "1e", "22P02"},
+		{UUID, "A0EEBC99-9c0b-4ef8-bb6d-6bb9bd380a11", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"}, {UUID, "{a0ee-bc99-9c0b-4ef8-bb6d-6bb9-bd38-0a11}", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"}, {UUID, "a0eebc999c0b4ef8bb6d6bb9bd380a11", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"}, {UUID, "a0eebc999c0b4ef8bb6d6bb9bd380a1", "22P02"}, {UUID, "a-0eebc999c0b4ef8bb6d6bb9bd380a11", "22P02"}, {UUID, "{a0eebc999c0b4ef8bb6d6bb9bd380a11", "22P02"},
 		{Date, "2026-01-01", "0A000"},
 	} {
 		d, err := Parse(test.t, test.in)
@@ -54,6 +55,7 @@ func TestBinary(t *testing.T) {
 		{Numeric, OfText("-12345.678"), []byte{0, 3, 0, 1, 0x40, 0, 0, 3, 0, 1, 9, 0x29, 0x1a, 0x7c}},
 		{Numeric, OfText("0.0"), []byte{0, 0, 0, 0, 0, 0, 0, 1}},
 		{Timestamptz, OfTime(time.Date(2000, 1, 1, 0, 0, 1, 0, time.UTC)), []byte{0, 0, 0, 0, 0, 0x0F, 0x42, 0x40}},
+		{UUID, OfText("00112233-4455-6677-8899-aabbccddeeff"), []byte{0, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff}},
 		{TextArray, OfText(`{a,"b c"}`), []byte("\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x19\x00\x00\x00\x02\x00\x00\x00\x01\x00\x00\x00\x01a\x00\x00\x00\x03b c")},
 	} {
 		got, err := AppendBinary(nil, test.t, test.d)

@@ -31,6 +31,8 @@ func Parse(t Type, s string) (Datum, error) {
 		return OfText(s), nil
 	case Numeric:
 		return parseNumeric(s)
+	case UUID:
+		return parseUUID(s)
 	}
 	return Datum{}, unsupported(t)
 }
@@ -38,7 +40,7 @@ func Parse(t Type, s string) (Datum, error) {
 // Supported says whether values of the type can be read and written here.
 func Supported(t Type) bool {
 	switch t {
-	case Int2, Int4, Int8, OID, Bool, Name, Text, Varchar, Unknown, Numeric:
+	case Int2, Int4, Int8, OID, Bool, Name, Text, Varchar, Unknown, Numeric, UUID:
 		return true
 	}
 	return false
@@ -145,6 +147,8 @@ func ParseBinary(t Type, b []byte, param int) (Datum, error) {
 		return Datum{}, pgerr.Newf(codes.InvalidBinaryRepresentation, "incorrect binary data format in bind parameter %d", param)
 	}
 	switch t {
+	case UUID:
+		return OfText(formatUUID(b)), nil
 	case Bool:
 		return OfBool(b[0] != 0), nil
 	case Int2:

@@ -2,7 +2,9 @@ package datum
 
 import (
 	"encoding/binary"
+	"encoding/hex"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -76,6 +78,8 @@ func AppendBinary(dst []byte, t Type, d Datum) ([]byte, error) {
 		return dst, nil
 	case Numeric:
 		return appendNumeric(dst, d.Str), nil
+	case UUID:
+		return hex.AppendDecode(dst, []byte(strings.ReplaceAll(d.Str, "-", "")))
 	}
 	return appendByCodec(dst, t, d.Str)
 }

@@ -1,0 +1,455 @@
+package pgwire
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jeroenrinzema/psql-wire/codes"
+
+	"raisinproxy/sqlfuncs/pgerr"
+)
+
+// relay carries a session's messages to its upstream and the answers back. The
+// session's goroutine sends; a goroutine of the relay, the pump, forwards answers to
+// the client as they come, without decoding more than their types. Both sides are
+// bounded: whoever is slow is waited for.
+//
+// The relay keeps account of what the upstream owes, so that the session knows when
+// an answer of its own has its turn.
+type relay struct {
+	conn   net.Conn
+	client net.Conn
+	cancel *pgconn.PgConn // only for its cancel requests
+
+	out []byte // collected by the session, written by flush
+	// dirty: something was relayed since the session last asked for the settings that
+	// calls depend on.
+	dirty bool
+
+	mu   sync.Mutex
+	cond sync.Cond // signals every change below
+	// series are the Queries, and the series up to a Sync, that the upstream has not
+	// finished, oldest first. The last one may still be without its Sync.
+	series []series
+	// partial: a frame went to the client in part, so nothing else may go now.
+	partial bool
+	// captured receives frames instead of the client while it is not nil.
+	captured *captured
+	copying  bool // the upstream waits for the data of a COPY, and takes nothing else
+	status   byte // transaction status in the last ReadyForQuery
+	params   map[string]string
+	version  uint64 // rises with every change of params
+	lost     error  // why the pump ended
+	told     bool   // the upstream told the client that it ends
+
+	pump sync.WaitGroup
+}
+
+// series is the messages up to one Sync or Query, which is answered by ReadyForQuery.
+type series struct {
+	answers int  // messages that each end with one answer, and have none yet
+	end     byte // what was sent as its end: 'S', 'Q', or 0 for nothing yet
+	failed  bool // the upstream drops everything up to a Sync
+	data    bool // a CopyDone or CopyFail is among them
+}
+
+// captured collects the answers of an exchange that the client knows nothing of.
+type captured struct {
+	frames []byte
+	done   func(kind byte) bool // whether a frame is the last
+	ended  bool
+}
+
+// errUpstreamLost is what a client is told whose upstream went away in silence.
+var errUpstreamLost = pgerr.Fatalf(codes.ConnectionFailure, "the upstream has closed the connection")
+
+func newRelay(hijacked *pgconn.HijackedConn, cancel *pgconn.PgConn, client net.Conn) *relay {
+	r := &relay{
+		conn:   hijacked.Conn,
+		client: client,
+		cancel: cancel,
+		status: hijacked.TxStatus,
+		params: hijacked.ParameterStatuses,
+	}
+	r.cond.L = &r.mu
+	return r
+}
+
+// expect notes what a message that goes upstream will be answered with. (Of Flush only
+// a malformed one is sent on by itself; its answer is an error.)
+func (r *relay) expect(kind byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	end := byte(0)
+	switch kind {
+	case 'Q', 'F':
+		end = 'Q'
+	case 'S':
+		end = 'S'
+	case 'd':
+		return
+	case 'c', 'f':
+		r.copying = false
+	}
+	s := r.open()
+	if s == nil {
+		r.series = append(r.series, series{})
+		s = r.open()
+	}
+	switch {
+	case kind == 'c' || kind == 'f':
+		s.data = true
+	case end == 'S' || end == 'Q' && !s.failed:
+		s.end = end
+	case end == 0 && !s.failed:
+		s.answers++
+	}
+}
+
+// open is the series that still waits for its Sync.
+func (r *relay) open() *series {
+	if n := len(r.series); n > 0 && r.series[n-1].end == 0 {
+		return &r.series[n-1]
+	}
+	return nil
+}
+
+// inSeries says whether something of a series went upstream whose Sync did not.
+func (r *relay) inSeries() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.open() != nil
+}
+
+// settled says whether everything sent so far has been answered, and whether the open
+// series has failed.
+func (r *relay) settled() (settled, failed bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.isSettled()
+}
+
+func (r *relay) isSettled() (settled, failed bool) {
+	switch {
+	case len(r.out) > 0:
+		return false, false
+	case len(r.series) == 0:
+		return !r.partial, false
+	case len(r.series) > 1 || r.series[0].end != 0:
+		return false, false
+	}
+	return r.series[0].answers == 0 && !r.partial, r.series[0].failed
+}
+
+// settle makes the upstream answer what it owes, and waits until it has. Another
+// message to it, or to the client, may follow then.
+func (r *relay) settle() error {
+	if r.inSeries() {
+		r.out = append(r.out, 'H', 0, 0, 0, 4)
+	}
+	if err := r.flush(); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for {
+		if settled, _ := r.isSettled(); settled || r.copying || r.lost != nil {
+			return r.lost
+		}
+		r.cond.Wait()
+	}
+}
+
+// flush writes what was collected for the upstream.
+func (r *relay) flush() error {
+	if len(r.out) == 0 {
+		return nil
+	}
+	_, err := r.conn.Write(r.out)
+	r.out = r.out[:0]
+	if cap(r.out) > maxPending {
+		r.out = nil
+	}
+	return err
+}
+
+// exchange sends messages of our own and returns their answers, up to the one that
+// done recognizes. The client sees nothing of it. The relay must be settled.
+func (r *relay) exchange(messages []byte, done func(kind byte) bool) ([]byte, error) {
+	c := &captured{done: done}
+	r.mu.Lock()
+	for r.partial && r.lost == nil { // a notification is on its way to the client
+		r.cond.Wait()
+	}
+	r.captured = c
+	r.mu.Unlock()
+	if _, err := r.conn.Write(messages); err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for (!c.ended || r.partial) && r.lost == nil {
+		r.cond.Wait()
+	}
+	r.captured = nil
+	return c.frames, r.lost
+}
+
+// start begins to forward answers. It ends when either connection does; stop waits.
+func (r *relay) start(ended func()) {
+	r.pump.Go(func() {
+		err := r.forward()
+		r.mu.Lock()
+		r.lost = err
+		r.cond.Broadcast()
+		r.mu.Unlock()
+		ended()
+	})
+}
+
+// stop ends the upstream's session, cancelling what it still does, and waits for the
+// pump.
+func (r *relay) stop() {
+	if r.owes() {
+		r.abandon()
+	} else {
+		_, _ = r.conn.Write([]byte{'X', 0, 0, 0, 4})
+		r.conn.Close()
+	}
+	r.pump.Wait()
+}
+
+// owes says whether the upstream is busy with something.
+func (r *relay) owes() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.series) > 0 && r.lost == nil
+}
+
+// cancelTimeout bounds a cancel request, which is a connection of its own.
+const cancelTimeout = 5 * time.Second
+
+// requestCancel asks the upstream to cancel what it is doing for this session.
+func (r *relay) requestCancel() {
+	if !r.owes() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), cancelTimeout)
+	defer cancel()
+	_ = r.cancel.CancelRequest(ctx) // there is nobody to tell
+}
+
+// abandon cancels what the upstream does and closes the connection to it.
+func (r *relay) abandon() {
+	r.requestCancel()
+	r.conn.Close()
+}
+
+// isLost says whether the upstream has gone.
+func (r *relay) isLost() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.lost != nil
+}
+
+// writeToClient writes between two frames of the upstream's.
+func (r *relay) writeToClient(b []byte) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for r.partial && r.lost == nil {
+		r.cond.Wait()
+	}
+	_, err := r.client.Write(b)
+	return err
+}
+
+// relayBuffer is how much is read from an upstream, and written to a client, at once.
+const relayBuffer = 32 << 10
+
+// forward is the pump. Frames longer than the buffer pass through it in parts.
+func (r *relay) forward() error {
+	buf := make([]byte, relayBuffer)
+	end := 0
+	left := 0 // bytes of a long frame that are still to come
+	for {
+		n, err := r.conn.Read(buf[end:])
+		if err != nil {
+			return errors.Join(errUpstreamLost, err)
+		}
+		end += n
+		to := r.begin()
+		pass := min(left, end)
+		left -= pass
+		if left == 0 {
+			var walked int
+			walked, left = r.walk(buf[pass:end], to)
+			pass += walked
+		}
+		if err := r.deliver(buf[:pass], to, left > 0); err != nil {
+			return err
+		}
+		end = copy(buf, buf[pass:end])
+	}
+}
+
+// begin says that frames are about to be noted and passed on, and where they go: nil
+// is the client. Nobody may write to the client, or change where frames go, until
+// deliver has said that they have gone.
+func (r *relay) begin() *captured {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.partial = true
+	return r.captured
+}
+
+// walk takes note of the frames in b. It returns how many bytes can be passed on: of
+// whole frames, and of the beginning of a row or another frame that need not be
+// whole, of which left bytes are missing then.
+func (r *relay) walk(b []byte, to *captured) (pass, left int) {
+	for len(b)-pass >= frameHeader {
+		frame := b[pass:]
+		length := 1 + int(binary.BigEndian.Uint32(frame[1:]))
+		if length > len(frame) {
+			if length <= relayBuffer-frameHeader && !isBulk(frame[0]) {
+				return pass, 0 // it fits: wait for the rest of it
+			}
+			r.note(to, frame[0], nil)
+			return len(b), length - len(frame)
+		}
+		r.note(to, frame[0], frame[frameHeader:length])
+		pass += length
+	}
+	return pass, 0
+}
+
+// isBulk says whether a frame is data, about which nothing is to be noted.
+func isBulk(kind byte) bool { return kind == 'D' || kind == 'd' }
+
+// note takes account of one frame. body is nil for one that is too long to wait for.
+func (r *relay) note(to *captured, kind byte, body []byte) {
+	if isBulk(kind) {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case kind == 'Z' && len(body) == 1:
+		r.status = body[0]
+	case kind == 'S':
+		m := message{rest: body}
+		name, value := string(m.text()), string(m.text())
+		r.params[name] = value
+		r.version++
+	}
+	if to != nil {
+		to.ended = to.ended || to.done(kind)
+		return
+	}
+	r.told = r.told || kind == 'E' && endsSession(body)
+	r.account(kind)
+}
+
+// copyBegins takes account of a COPY that waits for data. Until the data ends the
+// upstream ignores every Sync, so one that the client has sent too early, as it may, is
+// not the end of its series.
+func (r *relay) copyBegins() {
+	r.copying = true
+	if len(r.series) == 0 {
+		return
+	}
+	s := &r.series[0]
+	if s.data {
+		r.copying = false // the data was sent already, and so was its end
+	}
+	for s.end == 'S' && !s.data {
+		s.end = 0
+		if len(r.series) == 1 {
+			return
+		}
+		next := r.series[1]
+		s.end, s.data, s.answers = next.end, next.data, s.answers+next.answers
+		r.series = append(r.series[:1], r.series[2:]...)
+		r.copying = !s.data
+	}
+}
+
+// isCopying says whether the upstream waits for the data of a COPY.
+func (r *relay) isCopying() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.copying
+}
+
+// fail takes account of an error. In the extended protocol everything up to the next
+// Sync is dropped then, a Query too; an error of a Query itself drops nothing.
+func (r *relay) fail() {
+	s := &r.series[0]
+	if s.end == 'Q' && s.answers == 0 {
+		return
+	}
+	s.answers, s.failed = 0, true
+	for s.end != 'S' && len(r.series) > 1 {
+		s.end = r.series[1].end
+		r.series = append(r.series[:1], r.series[2:]...)
+	}
+	if s.end == 'Q' {
+		s.end = 0
+	}
+}
+
+// endsSession says whether an error is one after which the connection is closed.
+func endsSession(body []byte) bool {
+	const severity = 'V' // not translated, unlike S
+	m := message{rest: body}
+	for field := m.byte(); field != 0; field = m.byte() {
+		value := m.text()
+		if field == severity {
+			return string(value) == pgerr.SeverityFatal || string(value) == pgerr.SeverityPanic
+		}
+	}
+	return false
+}
+
+// account takes an answer off what the upstream owes.
+func (r *relay) account(kind byte) {
+	switch kind {
+	case '1', '2', '3', 'n', 'T', 'C', 'I', 's':
+		if len(r.series) > 0 && r.series[0].answers > 0 {
+			r.series[0].answers--
+		}
+	case 'G', 'W':
+		r.copyBegins()
+	case 'E':
+		r.copying = false
+		if len(r.series) > 0 {
+			r.fail()
+		}
+	case 'Z':
+		r.copying = false
+		if len(r.series) > 0 {
+			r.series = append(r.series[:0], r.series[1:]...)
+		}
+	}
+}
+
+// deliver passes bytes on to the client, or to whom captures them.
+func (r *relay) deliver(b []byte, to *captured, partial bool) error {
+	if to == nil && len(b) > 0 {
+		if _, err := r.client.Write(b); err != nil {
+			return err
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if to != nil {
+		to.frames = append(to.frames, b...)
+	}
+	r.partial = partial
+	r.cond.Broadcast()
+	return nil
+}

@@ -1,0 +1,78 @@
+package planner
+
+import (
+	"errors"
+	"strings"
+
+	"raisinproxy/sqlfuncs/pgerr"
+)
+
+// This file is for a front end with an upstream: it says what is ours of the texts
+// that go through it.
+
+// Concerns says whether a text may have to do with us: whether one of our functions,
+// the branch, or USE stands in it. It does not parse; it is what every relayed text
+// pays, and most texts end at its first line.
+func Concerns(text string, standard bool) bool {
+	if !concerns(text) {
+		return false
+	}
+	scan := scanText(text, standard, isFunction)
+	return scan.Mentions || scan.Use
+}
+
+// UsesPrepared says whether a statement of a text may run or drop a prepared
+// statement.
+func UsesPrepared(text string, standard bool) bool {
+	statements := newStatementScanner(text, standard, noNames)
+	for st, ok := statements.next(); ok; st, ok = statements.next() {
+		switch strings.ToLower(st.Keyword) {
+		case "execute", "deallocate", "discard", "explain", "create":
+			return true
+		}
+	}
+	return false
+}
+
+// NeedsUpstream says whether an error means that only a PostgreSQL can answer.
+func NeedsUpstream(err *pgerr.Error) bool { return errors.Is(err, errNeedsUpstream) }
+
+// Local says whether a query is answered here exactly as PostgreSQL would, whatever
+// the state of a session is there: from literals, parameters and calls alone.
+func (s *Select) Local() bool {
+	if s.catalog != nil {
+		return false
+	}
+	local := true
+	check := func(list []expr) {
+		for _, e := range list {
+			walk(e, func(e expr) {
+				if _, ok := e.(*session); ok {
+					local = false
+				}
+			})
+		}
+	}
+	check(s.outputs)
+	check(s.guards)
+	check(s.filters)
+	for _, tuple := range s.values {
+		check(tuple)
+	}
+	for _, call := range s.calls {
+		check(call.Args)
+	}
+	return local
+}
+
+// UseBranch is the branch that a text of nothing but USE BRANCH chooses.
+func (s *Script) UseBranch() (branch string, ok bool) {
+	if len(s.Statements) != 1 {
+		return "", false
+	}
+	set, ok := s.Statements[0].Action.(*Set)
+	if !ok || !set.use {
+		return "", false
+	}
+	return set.Modes[0].Values[0].Text, true
+}
