@@ -18,16 +18,28 @@ type answers struct {
 	// due says that the client waits for what is there: the buffer is written as
 	// soon as nothing more can be answered without waiting.
 	due bool
+	// torn is where a message begins that is not whole yet, plus 1; 0: there is none.
+	torn int
+}
+
+// mend drops a message that is not whole.
+func (a *answers) mend() {
+	if a.torn > 0 {
+		a.buf = a.buf[:a.torn-1]
+		a.torn = 0
+	}
 }
 
 // begin starts a message; end writes its length.
 func (a *answers) begin(kind byte) (start int) {
+	a.torn = len(a.buf) + 1
 	a.buf = append(a.buf, kind, 0, 0, 0, 0)
 	return len(a.buf) - 4
 }
 
 func (a *answers) end(start int) {
 	binary.BigEndian.PutUint32(a.buf[start:], uint32(len(a.buf)-start))
+	a.torn = 0
 }
 
 // The messages without content.

@@ -23,6 +23,9 @@ var _ planner.Env = (*session)(nil)
 
 // Call evaluates one call.
 func (s *session) Call(f *sqlfuncs.Function, args []datum.Datum) (sqlfuncs.Row, error) {
+	if s.server.cfg.Upstream == nil {
+		s.refresh() // the statement itself may have changed the branch
+	}
 	ctx := s.callCtx
 	if !s.deadline.IsZero() {
 		var cancel context.CancelFunc

@@ -24,6 +24,7 @@ func (s *session) failSeries(err error) verdict {
 
 // parse makes a prepared statement.
 func (s *session) parse(body []byte) verdict {
+	s.refresh() // before the text is read, which depends on settings
 	m := message{rest: body}
 	name, raw := s.name(&m), m.text()
 	declared := noTypes
@@ -46,7 +47,10 @@ func (s *session) parse(body []byte) verdict {
 		s.unnamed = nil // even if the new one fails
 	}
 	s.announce(script)
-	st, err := s.prepared(script)
+	st, err := s.prepared(script, declared)
+	if err == nil && mixed(st) != nil {
+		st, err = s.probe(st, declared)
+	}
 	if err != nil {
 		return s.failSeries(err)
 	}
@@ -63,10 +67,12 @@ func (s *session) parse(body []byte) verdict {
 var emptyStatement = &planner.Statement{}
 
 // prepared checks that a script is one statement that may be prepared now.
-func (s *session) prepared(script *planner.Script) (*planner.Statement, error) {
+func (s *session) prepared(script *planner.Script, declared []datum.Type) (*planner.Statement, error) {
 	switch {
 	case script.Err != nil:
 		return nil, script.Err
+	case len(script.Statements) == 0 && len(declared) > 0:
+		return &planner.Statement{Params: declared}, nil
 	case len(script.Statements) == 0:
 		return emptyStatement, nil
 	case len(script.Statements) > 1:
@@ -252,6 +258,9 @@ func (s *session) portalOf(name []byte) (*portal, error) {
 
 // fillPortal reads the parameter values and the result formats.
 func (s *session) fillPortal(p *portal, m *message, values parameterValues) error {
+	if mixed(p.bound) != nil {
+		return s.fillMixed(p, m, values)
+	}
 	for i := range values.count {
 		before := m.rest
 		v, err := s.parameter(m, p.bound.InputType(i), values.formats.of(i), i+1)
@@ -260,6 +269,18 @@ func (s *session) fillPortal(p *portal, m *message, values parameterValues) erro
 		}
 		p.params = append(p.params, v)
 	}
+	if err := s.readResultFormats(p, m); err != nil {
+		return err
+	}
+	if query, ok := p.bound.Action.(*planner.Select); ok {
+		p.frame.Env, p.frame.Params = s, p.params
+		return query.Check(&p.frame)
+	}
+	return nil
+}
+
+// readResultFormats reads the rest of a Bind.
+func (s *session) readResultFormats(p *portal, m *message) error {
 	p.formats = readFormats(m, p.formats[:0])
 	if bad := m.done(); bad != nil {
 		return bad
@@ -268,11 +289,19 @@ func (s *session) fillPortal(p *portal, m *message, values parameterValues) erro
 	if columns != nil && len(p.formats) > 1 && len(p.formats) != len(columns) {
 		return pgerr.Newf(codes.ProtocolViolation, "bind message has %d result formats but query has %d columns", len(p.formats), len(columns))
 	}
-	if query, ok := p.bound.Action.(*planner.Select); ok {
-		p.frame.Env, p.frame.Params = s, p.params
-		return query.Check(&p.frame)
-	}
 	return nil
+}
+
+// fillMixed keeps the parameters as they are, for the upstream to read.
+func (s *session) fillMixed(p *portal, m *message, values parameterValues) error {
+	for i := range values.count {
+		v := rawValue{format: values.formats.of(i)}
+		if length := m.int32(); length != -1 {
+			v.value = append([]byte{}, m.bytes(int(length))...)
+		}
+		p.raw = append(p.raw, v)
+	}
+	return s.readResultFormats(p, m)
 }
 
 // parameter reads one value. The bytes are copied: the buffer is reused.
@@ -336,15 +365,36 @@ func isText(t datum.Type) bool { return t.IsString() || t == datum.Unknown }
 // columns of the statement that it names, and that of SHOW is called as the
 // parameter spells itself.
 func (s *session) columnsOf(st *planner.Statement) []planner.Column {
-	switch a := st.Action.(type) {
-	case *planner.Execute:
-		if target, err := s.statement(a.Name); err == nil {
-			return s.columnsOf(target)
-		}
-	case *planner.Show:
-		return []planner.Column{{Name: s.vars.Name(a.Name), Type: datum.Text, Typmod: -1}}
+	st, err := s.target(st)
+	if err != nil {
+		return nil
+	}
+	if show, ok := st.Action.(*planner.Show); ok {
+		return []planner.Column{{Name: s.vars.Name(show.Name), Type: datum.Text, Typmod: -1}}
 	}
 	return st.Columns
+}
+
+// maxExecutes bounds how far one EXECUTE may lead to another: a statement of the
+// protocol may be an EXECUTE, of itself even.
+const maxExecutes = 32
+
+var errStackDepth = pgerr.Newf(codes.StatementTooComplex, "stack depth limit exceeded")
+
+// target is the statement that runs in the end: what EXECUTE names, or st itself.
+func (s *session) target(st *planner.Statement) (*planner.Statement, error) {
+	for range maxExecutes {
+		e, ok := st.Action.(*planner.Execute)
+		if !ok {
+			return st, nil
+		}
+		next, err := s.statement(e.Name)
+		if err != nil {
+			return nil, err
+		}
+		st = next
+	}
+	return nil, errStackDepth
 }
 
 // describe tells about a statement or a portal.
@@ -382,6 +432,8 @@ func (s *session) describe(body []byte) verdict {
 	}
 	if columns == nil {
 		s.out.noData()
+	} else if st.Described != nil {
+		s.out.describeAs(st.Described, result)
 	} else {
 		s.describeRows(columns, result)
 	}
@@ -420,11 +472,8 @@ func (s *session) execute(body []byte) verdict {
 
 // calls says whether running a statement may evaluate calls.
 func (s *session) calls(st *planner.Statement) bool {
-	if e, ok := st.Action.(*planner.Execute); ok {
-		target, err := s.statement(e.Name)
-		return err == nil && len(target.Calls) > 0
-	}
-	return len(st.Calls) > 0
+	target, err := s.target(st)
+	return err == nil && len(target.Calls) > 0
 }
 
 // close drops a statement or a portal; one that does not exist is no error.

@@ -23,6 +23,11 @@ type portal struct {
 	frame   planner.Frame
 	table   [][]datum.Datum // the rows of SHOW
 	read    int             // how many of them were sent
+
+	// Of a statement that the upstream has a part in:
+	raw      []rawValue // the parameters
+	upstream string     // the portal there
+	tag      string     // of what ran
 }
 
 type portalState int
@@ -41,6 +46,7 @@ func (p *portal) reset(name string, st *planner.Statement, depth int) {
 	p.state, p.table, p.read = portalReady, nil, 0
 	p.params, p.formats = p.params[:0], p.formats[:0]
 	p.frame.Params = nil
+	p.raw, p.upstream, p.tag = nil, "", ""
 }
 
 // runPortal executes a portal: all of it, or up to maxRows rows if that is not 0. The
@@ -52,6 +58,9 @@ func (s *session) runPortal(p *portal, maxRows int, describe bool) (err error) {
 			p.state = portalBroken
 		}
 	}()
+	if mixed(p.bound) != nil {
+		return s.runMixed(p, maxRows, describe)
+	}
 	switch p.state {
 	case portalDone, portalBroken:
 		return s.runAgain(p)
@@ -132,33 +141,43 @@ func (p *portal) checkFormats() error {
 func (s *session) resolve(p *portal) error {
 	p.running = p.bound
 	p.frame.Env, p.frame.Params = s, p.params
-	e, ok := p.bound.Action.(*planner.Execute)
-	if !ok {
-		return nil
+	for range maxExecutes {
+		e, ok := p.running.Action.(*planner.Execute)
+		if !ok {
+			return p.checkTarget()
+		}
+		target, err := s.statement(e.Name)
+		if err != nil {
+			return err
+		}
+		if target.Action == nil {
+			return pgerr.Newf(codes.FeatureNotSupported, "EXECUTE of an empty statement is not supported")
+		}
+		if err := s.authorize(target); err != nil {
+			return err
+		}
+		args, err := e.Arguments(&p.frame, target.Params)
+		if err != nil {
+			return err
+		}
+		p.running, p.frame.Params = target, args
 	}
-	target, err := s.statement(e.Name)
-	if err != nil {
-		return err
+	return errStackDepth
+}
+
+// checkTarget refuses a statement that has become another since the portal was bound.
+func (p *portal) checkTarget() error {
+	if p.running != p.bound && len(p.formats) > 1 && len(p.formats) != len(p.running.Columns) {
+		return pgerr.Newf(codes.FeatureNotSupported, "cached plan must not change result type")
 	}
-	if target.Action == nil {
-		return pgerr.Newf(codes.FeatureNotSupported, "EXECUTE of an empty statement is not supported")
-	}
-	if err := s.authorize(target); err != nil {
-		return err
-	}
-	args, argsErr := e.Arguments(&p.frame, target.Params)
-	if argsErr != nil {
-		return argsErr
-	}
-	p.running, p.frame.Params = target, args
 	return nil
 }
 
 // authorize applies the named-user rule to every call of a statement, before any
 // value is looked at.
 func (s *session) authorize(st *planner.Statement) error {
-	for _, call := range st.Calls {
-		if err := s.server.cfg.Functions.Authorize(&s.caller, call.Func); err != nil {
+	for f := range st.Functions() {
+		if err := s.server.cfg.Functions.Authorize(&s.caller, f); err != nil {
 			return err
 		}
 	}
@@ -170,6 +189,9 @@ func (s *session) authorize(st *planner.Statement) error {
 func (s *session) sendRows(p *portal, maxRows int) error {
 	sent := 0
 	for maxRows == 0 || sent < maxRows {
+		if len(s.out.buf) > maxResult {
+			return errTooLarge
+		}
 		more, err := s.nextRow(p)
 		if err != nil {
 			return err
@@ -184,6 +206,12 @@ func (s *session) sendRows(p *portal, maxRows int) error {
 	s.out.portalSuspended()
 	return nil
 }
+
+// maxResult bounds the memory of a result that is computed here, which has to be whole
+// before it is sent.
+const maxResult = 64 << 20
+
+var errTooLarge = pgerr.Newf(codes.ProgramLimitExceeded, "a result of more than %d bytes needs an [upstream]", maxResult)
 
 // complete sends the tag of a statement that returned rows.
 func (s *session) complete(p *portal, rows int) {
@@ -206,18 +234,25 @@ func (s *session) nextRow(p *portal) (more bool, err error) {
 	if err != nil || !more {
 		return false, err
 	}
-	before := len(s.out.buf)
-	start := s.out.begin('D')
 	columns := p.running.Columns
+	if ok {
+		err = s.compute(query, &p.frame, len(columns))
+	} else {
+		s.row = append(s.row[:0], p.table[p.read-1]...)
+	}
+	if err != nil {
+		return false, err
+	}
+	start := s.out.begin('D')
 	s.out.buf = append(s.out.buf, byte(len(columns)>>8), byte(len(columns)))
 	for i := range columns {
 		if ok {
 			err = s.sendColumn(query, &p.frame, columns[i].Type, i, p.formats.of(i))
 		} else {
-			err = s.sendValue(columns[i].Type, p.table[p.read-1][i], p.formats.of(i))
+			err = s.sendValue(columns[i].Type, s.row[i], p.formats.of(i))
 		}
 		if err != nil {
-			s.out.buf = s.out.buf[:before]
+			s.out.mend()
 			return false, err
 		}
 	}
@@ -225,8 +260,30 @@ func (s *session) nextRow(p *portal) (more bool, err error) {
 	return true, nil
 }
 
+// compute evaluates a row before any of it is sent, since a call may have something to
+// say first.
+func (s *session) compute(query *planner.Select, f *planner.Frame, columns int) error {
+	s.row = s.row[:0]
+	for i := range columns {
+		fn, _, err := query.ScalarCall(f, i)
+		v := datum.Null
+		if err == nil && (fn == nil || s.text.converts()) {
+			v, err = query.Column(f, i)
+		}
+		if err != nil {
+			return err
+		}
+		s.row = append(s.row, v)
+	}
+	return nil
+}
+
 func (s *session) sendColumn(query *planner.Select, f *planner.Frame, t datum.Type, i int, format int16) error {
-	if fn, row := query.ScalarCall(f, i); fn != nil && !s.text.converts() {
+	fn, row, err := query.ScalarCall(f, i)
+	if err != nil {
+		return err
+	}
+	if fn != nil && !s.text.converts() {
 		start := len(s.out.buf)
 		s.out.buf = append(s.out.buf, 0, 0, 0, 0)
 		if format == binaryFormat {
@@ -236,14 +293,13 @@ func (s *session) sendColumn(query *planner.Select, f *planner.Frame, t datum.Ty
 		s.out.closeValue(start)
 		return nil
 	}
-	v, err := query.Column(f, i)
-	if err != nil {
-		return err
-	}
-	return s.sendValue(t, v, format)
+	return s.sendValue(t, s.row[i], format)
 }
 
 func (s *session) sendValue(t datum.Type, v datum.Datum, format int16) error {
+	if len(s.out.buf)+len(v.Str) > maxResult {
+		return errTooLarge
+	}
 	if s.text.converts() && !v.Null && v.Str != "" {
 		converted, err := s.text.toClient(v.Str)
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 // query answers a simple query: all statements of a text, in one implicit
 // transaction unless they say otherwise, up to the first error.
 func (s *session) query(body []byte) verdict {
+	s.refresh() // before the text is read, which depends on settings
 	m := message{rest: body}
 	raw := m.text()
 	if bad := m.done(); bad != nil {
@@ -83,6 +84,9 @@ func (s *session) wrong(st *planner.Statement) error {
 		}
 	}
 	switch {
+	case st.Err != nil && st.First != nil && st.Err.Code[:2] == classData && !s.caller.Named():
+		// A value was looked at to find this error.
+		return s.server.cfg.Functions.Authorize(&s.caller, st.First)
 	case st.Err != nil:
 		return st.Err
 	case st.Foreign != nil && st.Database != s.caller.Scope.Repository:
@@ -91,13 +95,14 @@ func (s *session) wrong(st *planner.Statement) error {
 	return nil
 }
 
+// classData is the class of the errors about values.
+const classData = "22"
+
 // executes says whether a script runs a prepared statement, which may hold calls.
 func (s *session) executes(script *planner.Script) bool {
 	for _, st := range script.Statements {
-		if e, ok := st.Action.(*planner.Execute); ok {
-			if target, err := s.statement(e.Name); err == nil && len(target.Calls) > 0 {
-				return true
-			}
+		if s.calls(st) {
+			return true
 		}
 	}
 	return false

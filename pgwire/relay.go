@@ -45,6 +45,8 @@ type relay struct {
 	params   map[string]string
 	version  uint64 // rises with every change of params
 	lost     error  // why the pump ended
+	pid      uint32 // of the upstream's process
+	shownPID uint32 // what the client was told instead
 	told     bool   // the upstream told the client that it ends
 
 	pump sync.WaitGroup
@@ -75,6 +77,7 @@ func newRelay(hijacked *pgconn.HijackedConn, cancel *pgconn.PgConn, client net.C
 		cancel: cancel,
 		status: hijacked.TxStatus,
 		params: hijacked.ParameterStatuses,
+		pid:    hijacked.PID,
 	}
 	r.cond.L = &r.mu
 	return r
@@ -345,6 +348,10 @@ func (r *relay) note(to *captured, kind byte, body []byte) {
 		name, value := string(m.text()), string(m.text())
 		r.params[name] = value
 		r.version++
+	}
+	if kind == 'A' && len(body) > 4 && binary.BigEndian.Uint32(body) == r.pid {
+		// A client knows its own notifications by the process id that it was told.
+		binary.BigEndian.PutUint32(body, r.shownPID)
 	}
 	if to != nil {
 		to.ended = to.ended || to.done(kind)

@@ -94,11 +94,23 @@ func (s *session) routeNamed(kind byte, body []byte, ours bool, answer func([]by
 		}
 		return s.relay(kind, body)
 	}
-	calls := kind == 'E' || kind == 'B'
-	if v := s.turn(calls); v != ourTurn {
+	v := ourTurn
+	if kind == 'E' && s.isMixed(body) {
+		v = s.mixedTurn()
+	} else {
+		v = s.turn(kind == 'E' || kind == 'B')
+	}
+	if v != ourTurn {
 		return v
 	}
 	return answer(body)
+}
+
+// isMixed says whether an Execute runs a statement that the upstream has a part in.
+func (s *session) isMixed(body []byte) bool {
+	m := message{rest: body}
+	p, err := s.portalOf(m.text())
+	return err == nil && mixed(p.bound) != nil
 }
 
 // turn makes sure that an answer of ours may be given now. calls says that it may
@@ -182,6 +194,22 @@ func (s *session) routeQuery(body []byte) verdict {
 	if branch, ok := script.UseBranch(); ok {
 		return s.relayText('Q', nil, setBranch(branch), nil)
 	}
+	if len(script.Statements) == 1 && mixed(script.Statements[0]) != nil {
+		if v := s.mixedTurn(); v != ourTurn {
+			return v
+		}
+		s.unnamed, s.unnamedPortal.state = nil, portalAbsent
+		s.queryMixed(script.Statements[0])
+		return needInput
+	}
+	if len(script.Statements) > 1 {
+		if v := s.mixedTurn(); v != ourTurn {
+			return v
+		}
+		s.unnamed, s.unnamedPortal.state = nil, portalAbsent
+		s.queryBatch(script)
+		return needInput
+	}
 	if v := s.turn(script.Calls || s.executes(script)); v != ourTurn {
 		return v
 	}
@@ -212,7 +240,11 @@ func (s *session) routeParse(body []byte) verdict {
 	if branch, ok := script.UseBranch(); ok {
 		return s.relayText('P', name, setBranch(branch), rest)
 	}
-	if v := s.turn(false); v != ourTurn {
+	if len(script.Statements) == 1 && mixed(script.Statements[0]) != nil && s.state != failed {
+		if v := s.mixedTurn(); v != ourTurn {
+			return v
+		}
+	} else if v := s.turn(false); v != ourTurn {
 		return v
 	}
 	return s.parse(body)
@@ -255,12 +287,12 @@ func (s *session) isForUs(script *planner.Script) bool {
 	for _, st := range script.Statements {
 		switch a := st.Action.(type) {
 		case *planner.Execute:
-			ours = ours || s.statements[nameKey(a.Name)] != nil
+			ours = ours || s.isOurStatement(st)
 		case *planner.Deallocate:
 			if a.Name == "" {
 				clear(s.statements)
 			}
-			ours = ours || s.statements[nameKey(a.Name)] != nil
+			ours = ours || s.isOurStatement(st)
 		case *planner.Discard:
 			if a.Tag == "DISCARD ALL" {
 				clear(s.statements)
@@ -282,7 +314,9 @@ func (s *session) routeSync(body []byte) verdict {
 	if s.up != nil && s.up.inSeries() {
 		s.skipping, s.pipelined = false, false
 		if s.state == implicit {
-			s.endTransaction(true)
+			// What becomes of our portals is known when the upstream has answered: the
+			// series may have begun a transaction.
+			s.state = noTransaction
 		}
 		return s.relay('S', body)
 	}
@@ -427,6 +461,9 @@ func notYet(st *planner.Statement) error {
 	if st.Err != nil && planner.NeedsUpstream(st.Err) {
 		return pgerr.Newf(codes.FeatureNotSupported, "a raisin_ function in a statement over tables is not supported yet").
 			WithHint("Call it in a statement of its own, and pass what it returns on as parameters.").At(st.Err.Position)
+	}
+	if m := mixed(st); m != nil {
+		return nil
 	}
 	if query, ok := st.Action.(*planner.Select); st.Err == nil && (!ok || !query.Local()) && !isPrepared(st.Action) {
 		return pgerr.Newf(codes.FeatureNotSupported, "a raisin_ function beside this statement is not supported yet").

@@ -65,8 +65,14 @@ type Server struct {
 
 	mu       sync.Mutex
 	sessions map[int32]*session // by the process id that the client was told
+	all      map[*session]bool  // those that are still starting up included
+	closing  bool               // no session may begin any more
 	lastPID  int32
 }
+
+// firstPID is where process ids of ours begin: beyond those of real processes, which an
+// upstream's notifications name.
+const firstPID = 1 << 30
 
 // NewServer makes a server. An error is one of the build, not of the caller.
 func NewServer(cfg Config) (*Server, error) {
@@ -86,8 +92,10 @@ func NewServer(cfg Config) (*Server, error) {
 	return &Server{
 		cfg:      cfg,
 		defaults: defaults,
-		planner:  planner.New(planner.Config{CacheBytes: cfg.PlanCacheBytes}),
+		planner:  planner.New(planner.Config{CacheBytes: cfg.PlanCacheBytes, Upstream: cfg.Upstream != nil}),
 		sessions: map[int32]*session{},
+		all:      map[*session]bool{},
+		lastPID:  firstPID,
 	}, nil
 }
 
@@ -144,6 +152,9 @@ func (s *Server) drain(group *sync.WaitGroup, force context.CancelCauseFunc) {
 		s.each((*session).hangUp)
 	})
 	defer grace.Stop()
+	s.mu.Lock()
+	s.closing = true
+	s.mu.Unlock()
 	s.each((*session).stop)
 	group.Wait()
 }
@@ -153,8 +164,18 @@ var errShutdown = pgerr.Fatalf(codes.AdminShutdown, "terminating connection due 
 func (s *Server) each(do func(*session)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, session := range s.sessions {
+	for session := range s.all {
 		do(session)
+	}
+}
+
+// enter notes a session, or stops it at once if the server is closing.
+func (s *Server) enter(session *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all[session] = true
+	if s.closing {
+		session.stop()
 	}
 }
 
@@ -165,8 +186,8 @@ func (s *Server) register(session *session) {
 	defer s.mu.Unlock()
 	for {
 		s.lastPID++
-		if s.lastPID <= 0 {
-			s.lastPID = 1
+		if s.lastPID < firstPID {
+			s.lastPID = firstPID
 		}
 		if s.sessions[s.lastPID] == nil {
 			break
@@ -181,7 +202,10 @@ func (s *Server) register(session *session) {
 func (s *Server) unregister(session *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.sessions, session.pid)
+	delete(s.all, session)
+	if session.pid != 0 {
+		delete(s.sessions, session.pid)
+	}
 }
 
 // cancel ends what the session with this key is waiting for. A wrong key is

@@ -11,11 +11,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jeroenrinzema/psql-wire/codes"
 
 	"raisinproxy/pgwire/settings"
 	"raisinproxy/planner"
 	"raisinproxy/sqlfuncs"
+	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
@@ -53,6 +56,7 @@ type session struct {
 	deadline      time.Time          // of the running statement; zero: none
 	notify        func(*pgerr.Error) // sends a notice
 	codes         formats            // scratch
+	row           []datum.Datum      // scratch: the row that is sent next
 	// skipping: an error was answered in the extended protocol, and everything up
 	// to Sync is dropped.
 	skipping bool
@@ -75,10 +79,13 @@ type session struct {
 	// With an upstream:
 	up              *relay // nil: not open yet
 	parameters      []startupParameter
-	identity        string            // what the upstream connection is opened with
-	greeted         map[string]string // the settings that the client was told at first
-	upstreamTimeout time.Duration     // its statement_timeout, when it was last asked
-	mustAbort       bool              // an error of ours has to abort its transaction
+	identity        string                     // what the upstream connection is opened with
+	greeted         map[string]string          // the settings that the client was told at first
+	welcome         []*pgconn.Notice           // what the upstream had to say to a new connection
+	upstreamTimeout time.Duration              // its statement_timeout, when it was last asked
+	stale           []pgproto3.FrontendMessage // closes portals of ours there
+	mustAbort       bool                       // an error of ours has to abort its transaction
+	lastPortal      int                        // number of the last portal of ours there
 }
 
 // interrupt is how other goroutines reach what a session waits for.
@@ -93,6 +100,7 @@ func (s *Server) serveConn(ctx context.Context, conn net.Conn) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	c := s.newSession(ctx, conn)
+	s.enter(c)
 	c.log = c.log.With("remote", conn.RemoteAddr().String())
 	defer c.end()
 	defer c.contain()
@@ -134,9 +142,7 @@ func (s *session) refuse(err error) {
 
 // end gives back everything that the session holds.
 func (s *session) end() {
-	if s.pid != 0 {
-		s.server.unregister(s)
-	}
+	s.server.unregister(s)
 	if s.admitted {
 		s.server.leave()
 	}
@@ -155,6 +161,7 @@ func (s *session) contain() {
 	if cause == nil {
 		return
 	}
+	s.out.mend()
 	s.log.Error("panic in a session", "panic", fmt.Sprint(cause), "stack", string(debug.Stack()))
 	s.report(pgerr.Fatalf(codes.Internal, "internal error"))
 	s.farewell()
@@ -192,7 +199,8 @@ func (s *session) run() {
 // finish ends a session whose client has said so, or has broken the protocol: after
 // everything before that is answered.
 func (s *session) finish() {
-	if s.flushAll() == nil && s.up != nil && s.up.owes() {
+	// Of a series without its Sync PostgreSQL sends nothing either.
+	if s.flushAll() == nil && s.up != nil && s.up.owes() && (s.broken != nil || !s.up.inSeries()) {
 		_ = s.waiting(func(context.Context) error { return s.up.settle() })
 	}
 	if s.broken != nil {

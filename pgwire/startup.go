@@ -47,6 +47,9 @@ func (s *session) startup() error {
 	if s.server.cfg.StartupTimeout > 0 {
 		s.conn.SetDeadline(time.Now().Add(s.server.cfg.StartupTimeout))
 	}
+	if s.stopping.Load() {
+		return errShutdown
+	}
 	version, packet, err := s.negotiate()
 	if err != nil {
 		return err
@@ -74,6 +77,9 @@ func (s *session) startup() error {
 		return err
 	}
 	s.conn.SetDeadline(time.Time{})
+	if s.stopping.Load() {
+		return errShutdown
+	}
 	s.in.limit = s.server.cfg.MaxMessageBytes
 	s.greet()
 	return nil
@@ -180,6 +186,12 @@ func (s *session) readParameters(version uint32, packet []byte) ([]startupParame
 			unknown = append(unknown, name)
 			continue
 		}
+		if name == "replication" && value != "database" {
+			if _, ok := datum.ParseBool(value); !ok {
+				return nil, pgerr.Fatalf(codes.InvalidParameterValue, "invalid value for parameter \"replication\": \"%s\"", value).
+					WithHint("Valid values are: \"false\", 0, \"true\", 1, \"database\".")
+			}
+		}
 		parameters = append(parameters, startupParameter{name, value})
 	}
 	if m.done() != nil {
@@ -199,7 +211,7 @@ func (s *session) authenticate(parameters []startupParameter) error {
 		case "user":
 			user = datum.TruncateName(p.value)
 		case "database":
-			database = datum.TruncateName(p.value)
+			database = p.value // not truncated: two scopes must not become one
 		}
 	}
 	if user == "" {

@@ -1,6 +1,7 @@
 package pgwire
 
 import (
+	"errors"
 	"time"
 
 	"github.com/jeroenrinzema/psql-wire/codes"
@@ -94,6 +95,13 @@ func (s *session) abort() {
 
 // fail answers an error, which aborts the transaction.
 func (s *session) fail(err error) {
+	if theirs, ok := errors.AsType[*upstreamFailure](err); ok {
+		s.out.message(&theirs.response)
+		s.out.due = true
+		s.abort()
+		s.mustAbort = false // it has done so itself
+		return
+	}
 	e := pgerr.From(err)
 	s.report(e)
 	s.over = s.over || e.Severity == pgerr.SeverityFatal

@@ -29,7 +29,13 @@ type Upstream struct {
 	mu sync.Mutex
 	// greetings are the settings that upstreams reported, by what a connection was
 	// opened with, for clients whose own connection is not open yet.
-	greetings map[string]map[string]string
+	greetings map[string]greeting
+}
+
+// greeting is what an upstream says to a new connection.
+type greeting struct {
+	params  map[string]string
+	notices []*pgconn.Notice
 }
 
 // identity tells upstream connections apart that may be greeted differently.
@@ -48,31 +54,35 @@ func (u *Upstream) identity(user, database string, parameters []startupParameter
 	return b.String()
 }
 
-func (u *Upstream) greeting(identity string) map[string]string {
+func (u *Upstream) greeting(identity string) (g greeting, ok bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return maps.Clone(u.greetings[identity])
+	g, ok = u.greetings[identity]
+	g.params = maps.Clone(g.params)
+	return g, ok
 }
 
 // maxGreetings bounds what hostile start-up packets can make us remember.
 const maxGreetings = 1000
 
-func (u *Upstream) remember(identity string, params map[string]string) {
+func (u *Upstream) remember(identity string, g greeting) {
+	g.params = maps.Clone(g.params)
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if len(u.greetings) >= maxGreetings {
 		u.greetings = nil
 	}
 	if u.greetings == nil {
-		u.greetings = map[string]map[string]string{}
+		u.greetings = map[string]greeting{}
 	}
-	u.greetings[identity] = maps.Clone(params)
+	u.greetings[identity] = g
 }
 
 // connect opens a connection for a client. The error is one for the client: what the
 // upstream said if it said something, else that it cannot be reached.
-func (u *Upstream) connect(ctx context.Context, user, database string, parameters []startupParameter) (*pgconn.HijackedConn, *pgconn.PgConn, error) {
+func (u *Upstream) connect(ctx context.Context, user, database string, parameters []startupParameter, notice func(*pgconn.Notice)) (*pgconn.HijackedConn, *pgconn.PgConn, error) {
 	cfg := u.Config.Copy()
+	cfg.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { notice(n) }
 	if !u.FixedDatabase {
 		cfg.Database = database
 	}
@@ -158,18 +168,23 @@ func (s *session) prepareUpstream(parameters []startupParameter) error {
 	s.parameters = upstreamParameters(parameters)
 	u := s.server.cfg.Upstream
 	s.identity = u.identity(s.caller.User, s.caller.Scope.Repository, s.parameters)
-	if s.greeted = u.greeting(s.identity); s.greeted != nil {
+	if known, ok := u.greeting(s.identity); ok {
+		s.greeted, s.welcome = known.params, known.notices
 		return nil
 	}
-	if err := s.openUpstream(); err != nil {
+	notices, err := s.openUpstream()
+	if err != nil {
 		return err
 	}
-	s.greeted = maps.Clone(s.up.params)
+	s.greeted, s.welcome = maps.Clone(s.up.params), notices
 	return nil
 }
 
 // reportGreeting tells the client the settings of its upstream, in a fixed order.
 func (s *session) reportGreeting() {
+	for _, n := range s.welcome {
+		s.report(&pgerr.Error{Severity: n.Severity, Code: codes.Code(n.Code), Message: n.Message, Detail: n.Detail, Hint: n.Hint})
+	}
 	for _, name := range inOrder(s.greeted) {
 		s.out.parameterStatus(name, s.greeted[name])
 	}
@@ -186,16 +201,17 @@ func inOrder(params map[string]string) []string {
 }
 
 // openUpstream connects the session to its upstream.
-func (s *session) openUpstream() error {
+func (s *session) openUpstream() (notices []*pgconn.Notice, err error) {
 	u := s.server.cfg.Upstream
-	hijacked, canceler, err := u.connect(s.ctx, s.caller.User, s.caller.Scope.Repository, s.parameters)
+	hijacked, canceler, err := u.connect(s.ctx, s.caller.User, s.caller.Scope.Repository, s.parameters,
+		func(n *pgconn.Notice) { notices = append(notices, n) })
 	if err != nil {
-		return err
+		return nil, err
 	}
-	u.remember(s.identity, hijacked.ParameterStatuses)
+	u.remember(s.identity, greeting{hijacked.ParameterStatuses, notices})
 	s.up = newRelay(hijacked, canceler, s.conn)
 	s.up.dirty = true
-	return nil
+	return notices, nil
 }
 
 // startRelay lets answers come, and tells the client of settings that are not as it was
@@ -204,6 +220,7 @@ func (s *session) startRelay() {
 	s.interrupt.mu.Lock()
 	s.interrupt.up = s.up
 	s.interrupt.mu.Unlock()
+	s.up.shownPID = uint32(s.pid)
 	for _, name := range inOrder(s.up.params) {
 		if value := s.up.params[name]; s.greeted[name] != value {
 			s.out.parameterStatus(name, value)
@@ -216,7 +233,10 @@ func (s *session) startRelay() {
 func (s *session) consult(v verdict) error {
 	switch v {
 	case needUpstream:
-		if err := s.waiting(func(context.Context) error { return s.openUpstream() }); err != nil {
+		if err := s.waiting(func(context.Context) error {
+			_, err := s.openUpstream()
+			return err
+		}); err != nil {
 			return err
 		}
 		s.startRelay()

@@ -24,7 +24,7 @@ func (c *compiler) typeName(n *pg_query.TypeName) (t datum.Type, typmod int32, e
 	if ok && !known && !clientsql.HasType(name) {
 		return 0, 0, pgerr.Newf(codes.UndefinedObject, "type \"%s\" does not exist", qualified(n.GetNames())).At(c.at(n.GetLocation()))
 	}
-	if !ok || !known || len(n.GetArrayBounds()) > 0 || n.GetSetof() || n.GetPctType() {
+	if !ok || !known || t == datum.Unknown || len(n.GetArrayBounds()) > 0 || n.GetSetof() || n.GetPctType() {
 		return 0, 0, c.needsUpstream(n.GetLocation(), "type %s", nameOf(n.GetNames()))
 	}
 	if len(n.GetTypmods()) == 0 {
@@ -118,7 +118,10 @@ func computable(t datum.Type) bool { return datum.Supported(t) && t != datum.Unk
 func conversion(e expr, to datum.Type) expr {
 	from := e.typ()
 	switch {
-	case from.IsInteger() && to.IsInteger(), from.IsInteger() && to == datum.OID, from == datum.OID && to == datum.Int4:
+	case from == datum.OID && to == datum.Int4:
+		asSigned := func(d datum.Datum) (datum.Datum, error) { return datum.OfInt(int64(int32(d.Int))), nil }
+		return &strict1{t: to, arg: e, apply: asSigned}
+	case from.IsInteger() && to.IsInteger():
 		return &strict1{t: to, arg: e, apply: narrow(to), fallible: true}
 	case from == datum.Numeric && to.IsInteger():
 		return &strict1{t: to, arg: e, apply: roundTo(to), fallible: true}
@@ -139,7 +142,7 @@ func conversion(e expr, to datum.Type) expr {
 
 func narrow(to datum.Type) func(datum.Datum) (datum.Datum, error) {
 	return func(d datum.Datum) (datum.Datum, error) {
-		if !fits(d.Int, to) || to == datum.OID && d.Int != int64(uint32(d.Int)) {
+		if !fits(d.Int, to) {
 			return datum.Null, outOfRange(to)
 		}
 		return d, nil

@@ -20,6 +20,7 @@ type compiler struct {
 	from   []fromItem
 	with   map[string]fromItem // the WITH queries, by name
 	calls  []*Call
+	slots  int // of derived columns
 	// opaque is why a value cannot be computed here whose type alone was needed so
 	// far.
 	opaque *pgerr.Error
@@ -34,6 +35,9 @@ func (c *compiler) statement(n *pg_query.Node) *Statement {
 	s := &Statement{}
 	placed, err := placeCalls(n, c.at)
 	s.Mentions = len(placed) > 0 || err != nil
+	if len(placed) > 0 {
+		s.First, _ = ours(placed[0].call)
+	}
 	if err == nil {
 		err = c.compile(s, n)
 	}
@@ -44,11 +48,13 @@ func (c *compiler) statement(n *pg_query.Node) *Statement {
 		err = c.params.check()
 	}
 	if err != nil {
-		return &Statement{Err: err, Action: s.Action, Mentions: s.Mentions}
+		return &Statement{Err: err, Action: s.Action, Mentions: s.Mentions, First: s.First}
 	}
 	s.Params = c.params.types
 	s.Calls = c.calls
-	s.Database, s.Foreign = c.database, c.foreign
+	if c.foreign != nil {
+		s.Database, s.Foreign = c.database, c.foreign
+	}
 	return s
 }
 
@@ -152,14 +158,18 @@ func (c *compiler) operator(n *pg_query.A_Expr) (expr, *pgerr.Error) {
 	if n.Kind != pg_query.A_Expr_Kind_AEXPR_OP || !ok {
 		return nil, c.needsUpstream(n.Location, "this operator")
 	}
-	r, err := c.expr(n.Rexpr)
-	if err != nil {
-		return nil, err
-	}
 	if n.Lexpr == nil {
+		r, err := c.expr(n.Rexpr)
+		if err != nil {
+			return nil, err
+		}
 		return c.prefix(name, r, n.Location)
 	}
 	l, err := c.expr(n.Lexpr)
+	if err != nil {
+		return nil, err
+	}
+	r, err := c.expr(n.Rexpr)
 	if err != nil {
 		return nil, err
 	}
@@ -230,7 +240,7 @@ func (c *compiler) nullTest(n *pg_query.NullTest) (expr, *pgerr.Error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.typ() == datum.Unknown {
+	if _, literal := e.(*constant); literal && e.typ() == datum.Unknown {
 		if e, err = c.operand(e, datum.Text); err != nil {
 			return nil, err
 		}

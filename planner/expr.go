@@ -55,13 +55,16 @@ type Frame struct {
 	Env    Env
 	Params []datum.Datum
 
-	rows  []sqlfuncs.Row // results of the statement's calls, by Call.index
-	args  [maxArgs]datum.Datum
-	tuple []expr          // the current row of the VALUES list, if there is one
-	table [][]datum.Datum // the rows of an answer about the catalogue
-	next  int             // rows read so far
-	count int             // rows before filters
-	left  int64           // rows that LIMIT still lets through
+	rows []sqlfuncs.Row // results of the statement's calls, by Call.index
+	made []bool         // which of them there are
+	args [maxArgs]datum.Datum
+	// derived are the columns of subqueries, by derived.slot.
+	derived []memo
+	tuple   []expr          // the current row of the VALUES list, if there is one
+	table   [][]datum.Datum // the rows of an answer about the catalogue
+	next    int             // rows read so far
+	count   int             // rows before filters
+	left    int64           // rows that LIMIT still lets through
 }
 
 // expr is a typed expression. It is immutable once the statement is compiled.
@@ -102,7 +105,10 @@ type callScalar struct{ call *Call }
 
 func (e *callScalar) typ() datum.Type { return e.call.Func.Scalar }
 func (e *callScalar) eval(f *Frame) (datum.Datum, error) {
-	row := &f.rows[e.call.index]
+	row, err := e.call.result(f)
+	if err != nil {
+		return datum.Null, err
+	}
 	if e.typ() != datum.JSONB {
 		return row[0], nil
 	}
@@ -119,7 +125,11 @@ type callColumn struct {
 
 func (e *callColumn) typ() datum.Type { return e.call.Func.Columns[e.column].Type }
 func (e *callColumn) eval(f *Frame) (datum.Datum, error) {
-	return f.rows[e.call.index][e.column], nil
+	row, err := e.call.result(f)
+	if err != nil {
+		return datum.Null, err
+	}
+	return row[e.column], nil
 }
 func (e *callColumn) operands() []expr {
 	if e.inFrom {
@@ -140,10 +150,44 @@ func (e *valuesColumn) eval(f *Frame) (datum.Datum, error) {
 }
 func (e *valuesColumn) operands() []expr { return nil }
 
-// derived is a column of a subquery or of a WITH query, which is a single row.
-type derived struct{ expr }
+// derived is a column of a subquery or of a WITH query, which is a single row. It is
+// computed once, when it is first used, and what there is to know of it was found when
+// it was made: queries that build on each other would double the work each time.
+type derived struct {
+	inner    expr
+	slot     int // in Frame.derived
+	early    bool
+	fallible bool
+	session  bool
+}
 
-func (e *derived) operands() []expr { return []expr{e.expr} }
+func newDerived(inner expr, slot int) *derived {
+	e := &derived{inner: inner, slot: slot}
+	e.early, e.fallible = early(inner)
+	e.session = usesSession(inner)
+	return e
+}
+
+// memo is the value of a derived column.
+type memo struct {
+	done bool
+	val  datum.Datum
+	err  error
+}
+
+func (e *derived) typ() datum.Type { return e.inner.typ() }
+func (e *derived) eval(f *Frame) (datum.Datum, error) {
+	for len(f.derived) <= e.slot {
+		f.derived = append(f.derived, memo{})
+	}
+	if !f.derived[e.slot].done {
+		v, err := e.inner.eval(f)
+		f.derived[e.slot] = memo{true, v, err}
+	}
+	m := &f.derived[e.slot]
+	return m.val, m.err
+}
+func (e *derived) operands() []expr { return nil }
 
 // strict1 is an operation on one value that yields NULL for NULL.
 type strict1 struct {
@@ -261,6 +305,9 @@ func early(e expr) (ok, fallible bool) {
 		switch e := e.(type) {
 		case *callScalar, *callColumn, *valuesColumn, *session:
 			ok = false
+		case *derived:
+			ok = ok && e.early
+			fallible = fallible || e.fallible
 		case *strict1:
 			fallible = fallible || e.fallible
 		case *strict2:
@@ -268,6 +315,19 @@ func early(e expr) (ok, fallible bool) {
 		}
 	})
 	return ok, fallible
+}
+
+// usesSession says whether e asks the session for anything but calls.
+func usesSession(e expr) (found bool) {
+	walk(e, func(e expr) {
+		switch e := e.(type) {
+		case *session:
+			found = true
+		case *derived:
+			found = found || e.session
+		}
+	})
+	return found
 }
 
 // mentionsColumns says whether e reads a column of a FROM item.

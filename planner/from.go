@@ -39,8 +39,9 @@ func (c *compiler) fromItem(sel *Select, n *pg_query.Node) *pgerr.Error {
 
 // fromJoin takes the joins that only list their items: CROSS JOIN and JOIN … ON true.
 func (c *compiler) fromJoin(sel *Select, n *pg_query.JoinExpr) *pgerr.Error {
+	cast := n.Quals.GetTypeCast() // the parser's form of true
 	always := n.Quals == nil || n.Quals.GetAConst().GetBoolval().GetBoolval() ||
-		n.Quals.GetTypeCast().GetArg().GetAConst().GetBoolval().GetBoolval()
+		nameOf(cast.GetTypeName().GetNames()) == "bool" && cast.GetArg().GetAConst().GetBoolval().GetBoolval()
 	if n.Jointype != pg_query.JoinType_JOIN_INNER || n.IsNatural || len(n.UsingClause) > 0 || n.Alias != nil || !always {
 		return c.needsUpstream(0, "this JOIN")
 	}
@@ -86,7 +87,7 @@ func (c *compiler) fromBuiltin(n *pg_query.RangeFunction, fn *pg_query.FuncCall)
 		return err
 	}
 	name := nameOf(fn.Funcname)
-	item := fromItem{alias: name, names: []string{name}, columns: []expr{&derived{value}}}
+	item := fromItem{alias: name, names: []string{name}, columns: []expr{c.derive(value)}}
 	if n.Alias != nil {
 		item.names[0] = n.Alias.Aliasname
 	}
@@ -127,9 +128,15 @@ func (c *compiler) subquery(n *pg_query.Node) (item fromItem, err *pgerr.Error) 
 	}
 	for i, col := range st.Columns {
 		item.names = append(item.names, col.Name)
-		item.columns = append(item.columns, &derived{sel.outputs[i]})
+		item.columns = append(item.columns, c.derive(sel.outputs[i]))
 	}
 	return item, nil
+}
+
+// derive makes a column of a subquery of an expression.
+func (c *compiler) derive(e expr) expr {
+	c.slots++
+	return newDerived(e, c.slots-1)
 }
 
 // withQueries compiles WITH. What it names can be read by FROM.
@@ -190,6 +197,11 @@ func (c *compiler) fromValues(sel *Select, n *pg_query.RangeSubselect) *pgerr.Er
 		return c.needsUpstream(0, "a call in a subquery")
 	}
 	sel.values = tuples
+	for _, tuple := range tuples {
+		for _, e := range tuple {
+			sel.noteEarly(e)
+		}
+	}
 	item := fromItem{}
 	for i, t := range types {
 		item.names = append(item.names, "column"+itoa(i+1))
@@ -252,6 +264,9 @@ func (c *compiler) item(alias string, pos int32) (*fromItem, *pgerr.Error) {
 
 // column resolves a column reference.
 func (c *compiler) column(ref *pg_query.ColumnRef) (expr, *pgerr.Error) {
+	if len(ref.Fields) > 2 {
+		return nil, c.needsUpstream(ref.Location, "a column reference of this form")
+	}
 	name := nameOf(ref.Fields)
 	items := c.from
 	if len(ref.Fields) > 1 {

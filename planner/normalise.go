@@ -2,6 +2,7 @@ package planner
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 
@@ -62,4 +63,21 @@ func truncations(sql string, standardConformingStrings bool) (notices []*pgerr.E
 		}
 	}
 	return notices
+}
+
+// laterNumber refuses the forms of numbers that came with PostgreSQL 16: 0x1F and
+// 1_000, which our lexer and pg_query read.
+func laterNumber(sql string, standardConformingStrings bool) *pgerr.Error {
+	l := newLexer(sql, standardConformingStrings)
+	for t := l.next(); t.Kind != tokenEnd; t = l.next() {
+		if t.Kind != tokenInteger && t.Kind != tokenFloat {
+			continue
+		}
+		number := sql[t.Start:t.End]
+		if i := strings.IndexAny(number, "xXoObB_"); i >= 0 {
+			return pgerr.Newf(codes.Syntax, "trailing junk after numeric literal at or near \"%s\"", number[:i+1]).
+				At(1 + utf8.RuneCountInString(sql[:t.Start]))
+		}
+	}
+	return nil
 }

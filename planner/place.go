@@ -132,13 +132,17 @@ func (p *placer) query(n *pg_query.SelectStmt) {
 // with places the calls of WITH queries. A query that nothing refers to would
 // not run in PostgreSQL, so a call in it is refused rather than run.
 func (p *placer) with(w *pg_query.WithClause, whole protoMessage) {
+	if w == nil {
+		return
+	}
+	live := liveQueries(w, whole)
 	for _, node := range w.GetCtes() {
 		cte := node.GetCommonTableExpr()
 		_, reads := cte.Ctequery.GetNode().(*pg_query.Node_SelectStmt)
 		switch {
 		case w.Recursive:
 			p.refuse("WITH RECURSIVE", cte.Ctequery)
-		case reads && !refersTo(whole, cte.Ctename):
+		case reads && !live[cte.Ctename]:
 			p.refuse("a WITH query that nothing refers to", cte.Ctequery)
 		default:
 			p.statement(cte.Ctequery)
@@ -392,19 +396,43 @@ func callsIn(m protoMessage) []*pg_query.FuncCall {
 	return calls
 }
 
-// refersTo says whether anything below m reads a WITH query of that name.
-func refersTo(m protoMessage, name string) (found bool) {
-	descend(m.ProtoReflect(), func(m protoreflect.Message) {
-		if table, ok := m.Interface().(*pg_query.RangeVar); ok && table.Schemaname == "" && table.Relname == name {
-			found = true
+// liveQueries are the WITH queries that run: those that the statement itself refers to,
+// or one that runs does, or that change data.
+func liveQueries(w *pg_query.WithClause, whole protoMessage) map[string]bool {
+	queries := map[string]protoreflect.Message{}
+	live := map[string]bool{}
+	var reached []protoreflect.Message
+	for _, node := range w.GetCtes() {
+		cte := node.GetCommonTableExpr()
+		queries[cte.Ctename] = cte.Ctequery.ProtoReflect()
+		if _, reads := cte.Ctequery.GetNode().(*pg_query.Node_SelectStmt); !reads {
+			reached = append(reached, cte.Ctequery.ProtoReflect())
 		}
-	})
-	return found
+	}
+	note := func(m protoreflect.Message) {
+		table, ok := m.Interface().(*pg_query.RangeVar)
+		if query := queries[table.GetRelname()]; ok && table.Schemaname == "" && query != nil && !live[table.Relname] {
+			live[table.Relname] = true
+			reached = append(reached, query)
+		}
+	}
+	descendPast(whole.ProtoReflect(), w.ProtoReflect(), note)
+	for len(reached) > 0 {
+		next := reached[len(reached)-1]
+		reached = reached[:len(reached)-1]
+		descend(next, note)
+	}
+	return live
 }
 
 // descend visits m and every message below it.
 func descend(m protoreflect.Message, visit func(protoreflect.Message)) {
-	if !m.IsValid() {
+	descendPast(m, nil, visit)
+}
+
+// descendPast is descend that leaves out a part.
+func descendPast(m, past protoreflect.Message, visit func(protoreflect.Message)) {
+	if !m.IsValid() || m == past {
 		return
 	}
 	visit(m)
@@ -414,10 +442,10 @@ func descend(m protoreflect.Message, visit func(protoreflect.Message)) {
 		case field.IsList():
 			list := v.List()
 			for i := range list.Len() {
-				descend(list.Get(i).Message(), visit)
+				descendPast(list.Get(i).Message(), past, visit)
 			}
 		default:
-			descend(v.Message(), visit)
+			descendPast(v.Message(), past, visit)
 		}
 		return true
 	})

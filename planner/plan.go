@@ -16,6 +16,8 @@
 package planner
 
 import (
+	"iter"
+
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
@@ -39,14 +41,21 @@ type Statement struct {
 	// when the statement's turn comes, as PostgreSQL reports it: a transaction
 	// that has failed already says so instead.
 	Err *pgerr.Error
+	// Text is the statement as it was written.
+	Text string
 	// Params are the types of $1, $2, …, declared or inferred.
 	Params []datum.Type
 	// Columns of the result; nil if it returns no rows.
 	Columns []Column
+	// Described is the body of an upstream's row description, for a statement whose
+	// columns it knows. A session sets it in a copy of its own.
+	Described []byte
 	// Action is what to do.
 	Action Action
 	// Calls that the statement makes, in the order of their evaluation.
 	Calls []*Call
+	// First is the first function that the statement calls, if there is any.
+	First *sqlfuncs.Function
 	// Mentions: a call of ours stands in it, even if the plan is an error.
 	Mentions bool
 	// Foreign, if set, is the error that the statement is if it runs in another
@@ -160,6 +169,34 @@ func (*Deallocate) action()  {}
 func (*Discard) action()     {}
 func (*CloseCursor) action() {}
 func (*NoOp) action()        {}
+
+// Functions are those that the statement calls, in no particular order.
+func (s *Statement) Functions() iter.Seq[*sqlfuncs.Function] {
+	return func(yield func(*sqlfuncs.Function) bool) {
+		for _, call := range s.Calls {
+			if !yield(call.Func) {
+				return
+			}
+		}
+		m, ok := s.Action.(*Mixed)
+		if !ok {
+			return
+		}
+		for _, call := range m.Calls {
+			if !yield(call.Func) {
+				return
+			}
+		}
+		if m.Rows == nil {
+			return
+		}
+		for _, call := range m.Rows.Calls {
+			if !yield(call.Func) {
+				return
+			}
+		}
+	}
+}
 
 // InputType is the type by which the value of parameter i, from 0, is read. The answers
 // about the catalogue take what cannot be read here as the text that it is.

@@ -17,6 +17,8 @@ import (
 // Config is what a Planner needs.
 type Config struct {
 	CacheBytes int64 // bound of the memory of cached plans, as estimated
+	// Upstream: there is a PostgreSQL for what is not answered here.
+	Upstream bool
 }
 
 // Planner plans texts and keeps the plans. It is safe for concurrent use.
@@ -67,7 +69,18 @@ func (p *Planner) Stats() Stats {
 // Cached returns the plan of a text that was planned before. It never parses; text
 // is not kept.
 func (p *Planner) Cached(text string, o Options) (*Script, bool) {
+	if len(text) > maxLongBytes {
+		return tooLong(text), true
+	}
 	return p.cache.get(o.key(text))
+}
+
+// tooLong is the plan of a text that is too long to be looked at closely.
+func tooLong(text string) *Script {
+	if concerns(text) {
+		return &Script{Err: tooComplex("%d bytes", maxTextBytes)}
+	}
+	return &Script{Err: upstreamError("a statement of this size")}
 }
 
 // Plan plans a text and keeps the plan. It blocks its thread, for milliseconds at
@@ -90,12 +103,22 @@ func (p *Planner) plan(text string, o Options) *Script {
 	}
 	p.parses.Add(1)
 	parsed, err := parseSQL(text, o.Standard)
+	if err == nil {
+		err = laterNumber(text, o.Standard)
+	}
 	script := &Script{Err: err, Notices: truncations(text, o.Standard)}
 	if err != nil {
 		return script
 	}
 	for i := range parsed.Statements {
 		st := p.statement(text, parsed, &parsed.Statements[i], o)
+		if p.cfg.Upstream && st.Mentions && !st.local() {
+			if rewritten := rewriteStatement(parsed, i, o); rewritten != nil {
+				st = rewritten
+				st.Mentions = true
+			}
+		}
+		st.Text = text[parsed.Statements[i].Start:parsed.Statements[i].End]
 		script.Statements = append(script.Statements, st)
 		script.Calls = script.Calls || len(st.Calls) > 0
 	}

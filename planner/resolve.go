@@ -102,7 +102,20 @@ func (c *compiler) implicit(e expr, t datum.Type) (converted expr, ok bool, err 
 	if !widens(e.typ(), t) {
 		return nil, false, nil
 	}
+	if t == datum.OID {
+		return &strict1{t: t, arg: e, apply: toOID(e.typ()), fallible: true}, true, nil
+	}
 	return &strict1{t: t, arg: e, apply: same}, true, nil
+}
+
+// toOID takes a smaller integer as its bits, and checks the range of a bigint.
+func toOID(from datum.Type) func(datum.Datum) (datum.Datum, error) {
+	return func(d datum.Datum) (datum.Datum, error) {
+		if from == datum.Int8 && d.Int != int64(uint32(d.Int)) {
+			return datum.Null, pgerr.Newf(codes.NumericValueOutOfRange, "OID out of range")
+		}
+		return datum.OfInt(int64(uint32(d.Int))), nil
+	}
 }
 
 func same(d datum.Datum) (datum.Datum, error) { return d, nil }
@@ -115,7 +128,7 @@ func widens(from, to datum.Type) bool {
 	case datum.Int4:
 		return from == datum.Int2
 	case datum.OID:
-		return from.IsInteger()
+		return from.IsInteger() // see toOID
 	case datum.Text:
 		return from.IsString() && from != datum.Bpchar
 	}
@@ -240,7 +253,10 @@ func (c *compiler) operand(e expr, t datum.Type) (expr, *pgerr.Error) {
 	if e.typ() != datum.Unknown {
 		return e, nil
 	}
-	converted, _, err := c.implicit(e, t)
+	converted, ok, err := c.implicit(e, t)
+	if err == nil && !ok {
+		return nil, c.needsUpstream(0, "a value of type %s here", e.typ())
+	}
 	return converted, err
 }
 
@@ -294,8 +310,18 @@ func (c *compiler) concatenation(l, r expr, pos int32) (expr, *pgerr.Error) {
 	if r, err = c.asText(r, pos); err != nil {
 		return nil, err
 	}
-	concat := func(l, r datum.Datum) (datum.Datum, error) { return datum.OfText(l.Str + r.Str), nil }
-	return &strict2{t: datum.Text, left: l, right: r, apply: concat}, nil
+	return &strict2{t: datum.Text, left: l, right: r, apply: concatenate}, nil
+}
+
+// maxValue bounds what concatenation may build: a few bytes of SQL can double a text
+// many times.
+const maxValue = 16 << 20
+
+func concatenate(l, r datum.Datum) (datum.Datum, error) {
+	if len(l.Str)+len(r.Str) > maxValue {
+		return datum.Null, pgerr.Newf(codes.ProgramLimitExceeded, "a text of more than %d bytes needs an [upstream]", maxValue)
+	}
+	return datum.OfText(l.Str + r.Str), nil
 }
 
 func (c *compiler) asText(e expr, pos int32) (expr, *pgerr.Error) {
@@ -312,8 +338,8 @@ func (c *compiler) comparison(op string, l, r expr, pos int32) (expr, *pgerr.Err
 	if t == datum.Unknown {
 		t = r.typ()
 	}
-	if t == datum.Unknown {
-		t = datum.Text
+	if t == datum.Unknown || t == datum.Varchar {
+		t = datum.Text // varchar is compared as text
 	}
 	var err *pgerr.Error
 	if l, err = c.operand(l, t); err != nil {
@@ -394,7 +420,10 @@ func (e *jsonSelect) eval(f *Frame) (datum.Datum, error) {
 	if err != nil || field.Null {
 		return datum.Null, err
 	}
-	row := &f.rows[e.call.index]
+	row, err := e.call.result(f)
+	if err != nil {
+		return datum.Null, err
+	}
 	column := columnIndex(e.call.Func, field.Str)
 	if column < 0 || column > 0 && !row[0].Bool() || row[column].Null {
 		return datum.Null, nil

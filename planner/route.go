@@ -37,6 +37,22 @@ func UsesPrepared(text string, standard bool) bool {
 // NeedsUpstream says whether an error means that only a PostgreSQL can answer.
 func NeedsUpstream(err *pgerr.Error) bool { return errors.Is(err, errNeedsUpstream) }
 
+// local says whether a statement with calls is answered here, be it with an error.
+func (s *Statement) local() bool {
+	if s.Err != nil {
+		return !NeedsUpstream(s.Err)
+	}
+	switch a := s.Action.(type) {
+	case *Select:
+		return a.Local()
+	case *Prepare:
+		return a.Statement.local()
+	case *Execute:
+		return true
+	}
+	return false
+}
+
 // Local says whether a query is answered here exactly as PostgreSQL would, whatever
 // the state of a session is there: from literals, parameters and calls alone.
 func (s *Select) Local() bool {
@@ -46,11 +62,7 @@ func (s *Select) Local() bool {
 	local := true
 	check := func(list []expr) {
 		for _, e := range list {
-			walk(e, func(e expr) {
-				if _, ok := e.(*session); ok {
-					local = false
-				}
-			})
+			local = local && !usesSession(e)
 		}
 	}
 	check(s.outputs)
@@ -70,7 +82,12 @@ func (s *Script) UseBranch() (branch string, ok bool) {
 	if len(s.Statements) != 1 {
 		return "", false
 	}
-	set, ok := s.Statements[0].Action.(*Set)
+	return s.Statements[0].UseBranch()
+}
+
+// UseBranch is the branch that USE BRANCH chooses; ok is false for another statement.
+func (s *Statement) UseBranch() (branch string, ok bool) {
+	set, ok := s.Action.(*Set)
 	if !ok || !set.use {
 		return "", false
 	}

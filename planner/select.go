@@ -2,6 +2,7 @@ package planner
 
 import (
 	"math"
+	"slices"
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 	pg_query "github.com/pganalyze/pg_query_go/v5"
@@ -24,8 +25,12 @@ type Select struct {
 	early []expr
 	// values is the VALUES list, one tuple a row; nil: a single row.
 	values [][]expr
-	calls  []*Call
-	limit  expr // nil: none
+	// calls run before the first row: those of FROM, WITH and subqueries. A call of the
+	// SELECT list runs when its column is computed, so that an error in a column before
+	// it keeps it from running.
+	calls []*Call
+	total int  // of all calls
+	limit expr // nil: none
 
 	// catalog, if set, answers instead of all of the above.
 	catalog *clientsql.Match
@@ -34,6 +39,7 @@ type Select struct {
 // Check computes what depends on literals and parameters alone, for the errors
 // that PostgreSQL raises while it plans.
 func (s *Select) Check(f *Frame) error {
+	f.derived = f.derived[:0]
 	for _, e := range s.early {
 		if _, err := e.eval(f); err != nil {
 			return err
@@ -45,7 +51,8 @@ func (s *Select) Check(f *Frame) error {
 // Open evaluates the guards and then each call, once. It must be called once per
 // execution, before Next.
 func (s *Select) Open(f *Frame) error {
-	f.rows, f.tuple, f.next = f.rows[:0], nil, 0
+	f.tuple, f.next, f.derived = nil, 0, f.derived[:0]
+	f.prepare(s.total)
 	if s.catalog != nil {
 		return s.openCatalog(f)
 	}
@@ -67,11 +74,20 @@ func (s *Select) Open(f *Frame) error {
 		}
 	}
 	for _, call := range s.calls {
-		if err := call.evaluate(f); err != nil {
+		if _, err := call.result(f); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// prepare makes room for the results of n calls, none of which has been made.
+func (f *Frame) prepare(n int) {
+	if cap(f.rows) < n {
+		f.rows, f.made = make([]sqlfuncs.Row, n), make([]bool, n)
+	}
+	f.rows, f.made = f.rows[:n], f.made[:n]
+	clear(f.made)
 }
 
 // applyLimit computes LIMIT, before any call: a query that may yield nothing makes none.
@@ -99,23 +115,39 @@ func (s *Select) openCatalog(f *Frame) (err error) {
 	return err
 }
 
+// withResults is a frame in which calls have been made already.
+func withResults(rows []sqlfuncs.Row) *Frame {
+	f := &Frame{rows: rows, made: make([]bool, len(rows))}
+	for i := range f.made {
+		f.made[i] = true
+	}
+	return f
+}
+
 // maxArgs is the largest number of arguments of a function of the catalogue.
 const maxArgs = 3
 
-func (c *Call) evaluate(f *Frame) error {
+// result makes the call, unless this execution has made it already.
+func (c *Call) result(f *Frame) (*sqlfuncs.Row, error) {
+	row := &f.rows[c.index]
+	if f.made[c.index] {
+		return row, nil
+	}
+	var args [maxArgs]datum.Datum // a call in an argument uses f.args in between
 	for i, arg := range c.Args {
 		v, err := arg.eval(f)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		f.args[i] = v
+		args[i] = v
 	}
-	row, err := f.Env.Call(c.Func, f.args[:len(c.Args)])
+	f.args = args
+	made, err := f.Env.Call(c.Func, f.args[:len(c.Args)])
 	if err != nil {
-		return err
+		return nil, err
 	}
-	f.rows = append(f.rows, row)
-	return nil
+	*row, f.made[c.index] = made, true
+	return row, nil
 }
 
 // Next moves to the next row; ok is false after the last.
@@ -158,15 +190,16 @@ func (s *Select) Column(f *Frame, i int) (datum.Datum, error) {
 
 // ScalarCall is the call whose JSON is column i as it stands, so that it can be
 // written without being built first; nil for any other column.
-func (s *Select) ScalarCall(f *Frame, i int) (*sqlfuncs.Function, *sqlfuncs.Row) {
+func (s *Select) ScalarCall(f *Frame, i int) (*sqlfuncs.Function, *sqlfuncs.Row, error) {
 	if s.catalog != nil {
-		return nil, nil
+		return nil, nil, nil
 	}
 	e, ok := s.outputs[i].(*callScalar)
 	if !ok || e.typ() != datum.JSONB {
-		return nil, nil
+		return nil, nil, nil
 	}
-	return e.call.Func, &f.rows[e.call.index]
+	row, err := e.call.result(f)
+	return e.call.Func, row, err
 }
 
 // maxColumns is PostgreSQL's MaxTupleAttributeNumber.
@@ -187,7 +220,7 @@ func (c *compiler) selectStmt(s *Statement, n *pg_query.SelectStmt) *pgerr.Error
 	if err := c.selectBody(s, sel, n); err != nil {
 		return err
 	}
-	sel.calls = c.calls
+	sel.total = len(c.calls)
 	for _, call := range c.calls {
 		for _, arg := range call.Args {
 			sel.noteEarly(arg)
@@ -207,14 +240,15 @@ func (c *compiler) selectBody(s *Statement, sel *Select, n *pg_query.SelectStmt)
 		return err
 	}
 	inFrom := len(c.calls)
-	if err := c.where(sel, n.WhereClause); err != nil {
-		return err
-	}
+	sel.calls = slices.Clone(c.calls)
 	s.Columns = make([]Column, 0, len(n.TargetList))
 	for _, target := range n.TargetList {
 		if err := c.target(s, sel, target.GetResTarget()); err != nil {
 			return err
 		}
+	}
+	if err := c.where(sel, n.WhereClause); err != nil {
+		return err
 	}
 	if len(c.calls) > inFrom && (len(sel.filters) > 0 || sel.values != nil) {
 		return c.needsUpstream(0, "a call for each row")
@@ -266,7 +300,7 @@ func (c *compiler) topValues(s *Statement, sel *Select, n *pg_query.SelectStmt) 
 	if err != nil {
 		return err
 	}
-	sel.values, sel.calls = tuples, c.calls
+	sel.values, sel.total = tuples, len(c.calls)
 	s.Columns = make([]Column, len(types))
 	for i, t := range types {
 		s.Columns[i] = Column{Name: "column" + itoa(i+1), Type: t, Typmod: -1}

@@ -191,6 +191,9 @@ func (c *compiler) show(s *Statement, n *pg_query.VariableShowStmt) {
 func (c *compiler) prepare(s *Statement, n *pg_query.PrepareStmt) *pgerr.Error {
 	declared := make([]datum.Type, len(n.Argtypes))
 	for i, arg := range n.Argtypes {
+		if name, ok := catalogName(arg.GetTypeName().GetNames()); ok && name == datum.Unknown.TypName() {
+			continue // as good as undeclared
+		}
 		t, _, err := c.typeName(arg.GetTypeName())
 		if err != nil {
 			return err
@@ -203,6 +206,7 @@ func (c *compiler) prepare(s *Statement, n *pg_query.PrepareStmt) *pgerr.Error {
 		return prepared.Err
 	}
 	s.Action = &Prepare{Name: n.Name, Statement: prepared}
+	s.Database, s.Foreign = prepared.Database, prepared.Foreign
 	return nil
 }
 

@@ -9,8 +9,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,6 +26,8 @@ import (
 	// Needed by programs under testdata, which go mod tidy does not look at.
 	_ "github.com/jackc/pgx/v5/stdlib"
 	_ "github.com/lib/pq"
+
+	"raisinproxy/pgwire/wiretest"
 )
 
 // repository is where the client programs run.
@@ -51,6 +55,37 @@ var clients = []struct{ name, command string }{
 // TestClients runs one scenario with every client library against the program: each
 // prints what testdata/clients/golden says.
 func TestClients(t *testing.T) {
+	testClients(t, "--dev-mode", "--port", "0")
+}
+
+// TestClientsThroughProxy is TestClients with a PostgreSQL behind the program.
+func TestClientsThroughProxy(t *testing.T) {
+	config := filepath.Join(t.TempDir(), "raisin.toml")
+	upstream, err := url.Parse(wiretest.PostgresURL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprintf(`
+[pgwire]
+port = 0
+[auth]
+method = "trust"
+allow_anonymous = true
+[locks]
+enabled = true
+[locks.inprocess]
+data_dir = ""
+[upstream]
+url = %q
+`, upstream)
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	testClients(t, "--config", config)
+}
+
+func testClients(t *testing.T, args ...string) {
+	t.Helper()
 	packages := []string{"./cmd/raisinproxy"}
 	for _, c := range clients {
 		if c.command == "" {
@@ -58,7 +93,7 @@ func TestClients(t *testing.T) {
 		}
 	}
 	bin := build(t, packages...)
-	address := serveClients(t, filepath.Join(bin, "raisinproxy"))
+	address := serveClients(t, filepath.Join(bin, "raisinproxy"), args...)
 	for _, c := range clients {
 		argv := strings.Fields(cmp.Or(c.command, filepath.Join(bin, c.name)))
 		modes := []string{"scenario", "anonymous"}
@@ -94,7 +129,7 @@ func TestClients(t *testing.T) {
 // TestPsqlFeelsAtHome is psql as a person uses it, at a terminal.
 func TestPsqlFeelsAtHome(t *testing.T) {
 	present(t, "psql")
-	address := serveClients(t, filepath.Join(build(t, "./cmd/raisinproxy"), "raisinproxy"))
+	address := serveClients(t, filepath.Join(build(t, "./cmd/raisinproxy"), "raisinproxy"), "--dev-mode", "--port", "0")
 	_, port, _ := net.SplitHostPort(address)
 	p := startPsql(t, clientEnv(t, address, "alice", "shop"))
 	const prompt = "shop=> "
@@ -160,10 +195,10 @@ func build(t *testing.T, packages ...string) string {
 
 // serveClients runs the program in dev mode until the test and its subtests are over, and
 // returns where it listens.
-func serveClients(t *testing.T, program string) (address string) {
+func serveClients(t *testing.T, program string, args ...string) (address string) {
 	t.Helper()
 	// Not of the test's context, which ends before the clean-up.
-	cmd := exec.Command(program, "--dev-mode", "--port", "0")
+	cmd := exec.Command(program, args...)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -65,7 +65,12 @@ func runCommand(name string, args []string, std streams) error {
 			return usagef("passwd takes one argument: raisinproxy passwd USER")
 		}
 		return passwd(args[0], std.in, std.out, std.err)
-	case "stubs", "adopt":
+	case "stubs":
+		if len(args) > 0 {
+			return usagef("stubs takes no argument")
+		}
+		return stubs(std.out)
+	case "adopt":
 		return fmt.Errorf("%s: not in this version", name)
 	}
 	return usagef("unknown command %q", name)

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
-	"go.uber.org/goleak"
+	"raisinproxy/pgwire/wiretest"
 )
 
 // asProgram makes the test binary be the program, so that signals and exit codes are
@@ -26,7 +26,7 @@ const asProgram = "RAISIN_TEST_AS_PROGRAM"
 func TestMain(m *testing.M) {
 	switch os.Getenv(asProgram) {
 	case "":
-		goleak.VerifyTestMain(m)
+		wiretest.Main(m)
 	case "hang":
 		_, stop := endOnSignal(context.Background(), os.Stderr)
 		fmt.Fprintln(os.Stderr, `{"msg":"listening"}`)

@@ -16,6 +16,7 @@ Usage:
   raisinproxy --config FILE                   serve
   raisinproxy --check-config --config FILE    print every problem, or ok
   raisinproxy passwd USER                     read a password, print a line for the users file
+  raisinproxy stubs                           print SQL of the functions for schema browsers
 
 Flags:
   --config FILE        configuration in TOML

@@ -28,7 +28,7 @@
 //	    H; S; X; Q 'select 1'       Flush, Sync, Terminate, Query
 //	    F 952 (oid(7), int4(1))     FunctionCall by OID, with a binary result
 //	    d "1\n"; c; f "why"         CopyData, CopyDone, CopyFail
-//	async                           as query, without waiting for the answer
+//	async; extended async           as query and extended, without waiting for the answer
 //	await [read=A]                  what is owed; or what comes unprompted, up to a message of that type
 //	raw                             a TCP connection without start-up
 //	send [read=Z|ZZ|E|byte|close|raw|none]  frames by hand, one a line, unchecked:

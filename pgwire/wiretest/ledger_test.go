@@ -40,6 +40,23 @@ func TestLedger(t *testing.T) {
 		{`P "x"; B; E; S`, "1F", "", 0},
 		{`S; S; S`, "ZZZ", "", 0},
 
+		{`F 1 ()`, "VZ", "", 0},
+		{`F 1 (); F 1 (); S`, "VZEZZ", "", 0},
+		{`P "x"; B; E; F 1 (); S`, "12CVZZ", "", 0},
+		{`P "x"; F 1 (); S`, "EZ", "", 0},
+		{`F 1 ()`, "Z", "out of place", 1},
+		{`F 1 ()`, "VV", "out of place", 1},
+		{`F 1 ()`, "VC", "out of place", 1},
+		{`F 1 ()`, "EE", "a second error", 1},
+
+		{`P "x"; B; E; d "1"; c; S`, "12GCZ", "", 0},
+		{`P "x"; B; E; S; d "1"; c; S`, "12GCZ", "", 0},
+		{`P "x"; B; E; S; S; f "no"; S`, "12GEZ", "", 0},
+		{`P "x"; B; E; S; d "1"; c; S`, "12EZZ", "", 0},
+		{`E; c; S; E; c; S`, "GCZGCZ", "", 0},
+		{`E; S; E; S; c; S`, "CZGCZ", "", 0},
+		{`E; S; c; S`, "GCZZ", "nothing was owed", 0},
+
 		{`Q "x"`, "Z", "out of place", 1},
 		{`Q "x"`, "D", "out of place", 1},
 		{`Q "x"`, "TTDCZ", "out of place", 1},
@@ -78,6 +95,9 @@ func TestLedger(t *testing.T) {
 			for _, f := range frames {
 				if f.owes() {
 					l.sent(&f.debt)
+				}
+				if f.endsCopy() {
+					l.copyEnds()
 				}
 			}
 			fault := ""
@@ -162,5 +182,31 @@ func TestLedgerSkipsUntilSync(t *testing.T) {
 	}
 	if len(l.owed) != 0 || l.discarding {
 		t.Errorf("%d are owed, discarding %v", len(l.owed), l.discarding)
+	}
+}
+
+// A COPY waits for the client's data unless what was sent already ends or breaks it.
+func TestLedgerKnowsWhoWaits(t *testing.T) {
+	l := newLedger()
+	l.sent(&debt{kind: 'E'})
+	l.sent(&debt{kind: 'S'})
+	if l.feeding() {
+		t.Error("feeding before the server asked for data")
+	}
+	if _, err := l.received(sample('G')); err != nil {
+		t.Fatal(err)
+	}
+	if !l.feeding() {
+		t.Error("not feeding, though the server asked for data")
+	}
+	if l.copyEnds() {
+		t.Error("Execute is answered without Sync")
+	}
+	if len(l.owed) != 1 {
+		t.Errorf("%d are owed, want the Execute only", len(l.owed))
+	}
+	l.sent(&debt{kind: 'P'})
+	if l.feeding() {
+		t.Error("feeding, though a Parse breaks the COPY")
 	}
 }

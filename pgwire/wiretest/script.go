@@ -64,7 +64,7 @@ func (s *script) run(command string, args *arguments, input string) (string, err
 		if err != nil {
 			return "", err
 		}
-		return s.exchange(c, args, frames, true)
+		return s.exchange(c, args, frames, !args.flag("async"))
 	case "await":
 		return s.await(c, args)
 	case "send":
@@ -218,6 +218,7 @@ func (s *script) exchange(c *conn, args *arguments, frames []frame, wait bool) (
 	a := &answer{}
 	settled := c.settled(keep)
 	// A COPY that this command does not end: the next one has its data.
+	fed = fed || len(frames) == 0
 	done := func() bool { return settled() || !fed && c.ledger.feeding() }
 	if terminated {
 		done = func() bool { return false }

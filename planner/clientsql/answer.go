@@ -56,6 +56,10 @@ type Call struct {
 type Session struct {
 	// Database is the name that the client has connected to.
 	Database string
+	// Databases are more names to list, in any order: those that other sessions of the
+	// server have connected to. A client may list databases from another than its
+	// own: DBD::Pg's data_sources connects to template1.
+	Databases []string
 	// Setting returns the value of a run-time setting as SHOW prints it. It may be
 	// nil, or not know a setting: then the server's default is the answer.
 	Setting func(name string) (value string, ok bool)
@@ -66,6 +70,7 @@ var Answers = slices.Concat(
 	psqlAnswers,
 	psycopgAnswers,
 	sqlalchemyAnswers,
+	sqlalchemy2Answers,
 	djangoAnswers,
 	asyncpgAnswers,
 	jdbcAnswers,
@@ -74,6 +79,7 @@ var Answers = slices.Concat(
 	odbcAnswers,
 	rubyAnswers,
 	phpAnswers,
+	pgxAnswers,
 	perlAnswers,
 )
 

@@ -138,10 +138,10 @@ func relations() []relationRow {
 	return out
 }
 
-// databases are those of a new server and the one that the client is in: an
-// embedded server takes any name.
+// databases are those of a new server, the one that the client is in and those that
+// others are in: an embedded server takes any name.
 func databases(s Session) []string {
-	out := []string{"postgres", "template0", "template1", s.Database}
+	out := slices.Concat([]string{"postgres", "template0", "template1", s.Database}, s.Databases)
 	slices.Sort(out)
 	return slices.Compact(out)
 }
@@ -155,14 +155,19 @@ const (
 	relPgDatabase    = 1262
 	relPgDescription = 2609
 	relPgNamespace   = 2615
+	relPgIndex       = 2610
+	relPgConstraint  = 2606
+	relPgExtension   = 3079
 	relPgEnum        = 3501
 	relPgRange       = 3541
 )
 
 // Types that datum has no name for.
 const (
-	typeRegtype  datum.Type = 2206
-	typeOIDArray datum.Type = 1028
+	typeRegtype    datum.Type = 2206
+	typeOIDArray   datum.Type = 1028
+	typeInt2Vector datum.Type = 22
+	typeACL        datum.Type = 1034
 )
 
 // column is a column of a catalogue.
@@ -197,10 +202,13 @@ var (
 	colRngsubtype  = column("rngsubtype", datum.OID, relPgRange, 2)
 	colProname     = column("proname", datum.Name, relPgProc, 2)
 	colNspname     = column("nspname", datum.Name, relPgNamespace, 2)
+	colRelOID      = column("oid", datum.OID, relPgClass, 1)
 	colRelname     = column("relname", datum.Name, relPgClass, 2)
 	colRelkind     = column("relkind", datum.Char, relPgClass, 17)
 	colAttname     = column("attname", datum.Name, relPgAttribute, 2)
 	colAtttypid    = column("atttypid", datum.OID, relPgAttribute, 3)
 	colEnumlabel   = column("enumlabel", datum.Name, relPgEnum, 4)
+	colExtname     = column("extname", datum.Name, relPgExtension, 2)
+	colConname     = column("conname", datum.Name, relPgConstraint, 2)
 	colDatname     = column("datname", datum.Name, relPgDatabase, 2)
 )

@@ -33,6 +33,14 @@ func inSchema(input int) condition {
 	}
 }
 
+// notInSchema is WHERE nspname != input.
+func notInSchema(input int) condition {
+	return func(c Call) (func(*pgType) bool, error) {
+		schema := c.input(input)[0]
+		return func(t *pgType) bool { return !schema.Null && t.namespace != schema.Str }, nil
+	}
+}
+
 // schemaIsIn is WHERE nspname IN (input).
 func schemaIsIn(input int) condition {
 	return func(c Call) (func(*pgType) bool, error) {
@@ -62,6 +70,14 @@ func oidIsIn(input int) condition {
 	return func(c Call) (func(*pgType) bool, error) {
 		oids, err := c.oids(input)
 		return func(t *pgType) bool { return slices.Contains(oids, t.oid) }, err
+	}
+}
+
+// elementIsIn is WHERE typelem IN (input).
+func elementIsIn(input int) condition {
+	return func(c Call) (func(*pgType) bool, error) {
+		oids, err := c.oids(input)
+		return func(t *pgType) bool { return slices.Contains(oids, t.elem) }, err
 	}
 }
 

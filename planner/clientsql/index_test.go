@@ -202,6 +202,12 @@ func checkRows(t *testing.T, a Answer, rows [][]datum.Datum) {
 // sampleArgs are parameters of which every query finds something.
 func sampleArgs(a Answer) []datum.Datum {
 	args := make([]datum.Datum, len(a.Params))
+	if sample := samples[purpose(a)]; len(args) > 0 && len(sample) == len(args) {
+		for i, s := range sample {
+			args[i] = datum.OfText(s)
+		}
+		return args
+	}
 	for i, t := range a.Params {
 		switch t {
 		case datum.OID:
@@ -217,4 +223,36 @@ func sampleArgs(a Answer) []datum.Datum {
 		}
 	}
 	return args
+}
+
+func TestDatabasesOfOtherSessionsAreListed(t *testing.T) {
+	match, ok := find(t, `SELECT pg_catalog.quote_ident(datname) FROM pg_catalog.pg_database ORDER BY 1`)
+	if !ok {
+		t.Fatal("no answer")
+	}
+	rows, err := match.Rows(Call{Session: Session{Database: "template1", Databases: []string{"shop", "Stock", "shop"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, row := range rows {
+		got = append(got, row[0].Str)
+	}
+	if want := []string{`"Stock"`, "postgres", "shop", "template0", "template1"}; !slices.Equal(got, want) {
+		t.Errorf("%q, not %q", got, want)
+	}
+}
+
+func TestLike(t *testing.T) {
+	for _, c := range []struct {
+		s, pattern string
+		want       bool
+	}{
+		{"tables", "tables", true}, {"tables", "tab%", true}, {"tables", "%", true}, {"tables", "%les", true}, {"tables", "t_b%s", true},
+		{"tables", "table", false}, {"tables", "tables_", false}, {"tables", "", false}, {"", "", true}, {"", "%", true}, {"ab", "%c", false},
+	} {
+		if got := like(c.s, c.pattern); got != c.want {
+			t.Errorf("%q LIKE %q: %v", c.s, c.pattern, got)
+		}
+	}
 }

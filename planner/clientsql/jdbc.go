@@ -14,6 +14,7 @@ var jdbcAnswers = slices.Concat(
 	jdbcByName(),
 	jdbcAllTypes,
 	jdbcMetadata,
+	jdbcCatalogue,
 )
 
 // jdbcOIDQuery is a query about the type with an OID.

@@ -7,6 +7,17 @@ var phpAnswers = []Answer{
 		Source: "PHP 8.2.36, pg_field_type",
 		SQL:    `select oid,typname from pg_type`,
 	}),
+	{
+		Source: "PHP 8.2.36, pg_meta_data, which pg_insert and others call",
+		SQL:    `SELECT a.attname, a.attnum, t.typname, a.attlen, a.attnotnull, a.atthasdef, a.attndims, t.typtype FROM pg_class as c  JOIN pg_attribute a ON (a.attrelid = c.oid)  JOIN pg_type t ON (a.atttypid = t.oid)  JOIN pg_namespace n ON (c.relnamespace = n.oid) WHERE a.attnum > 0 AND c.relname = 'x' AND n.nspname = 'public' ORDER BY a.attnum;`,
+		Free:   []int{1},
+		Columns: []Column{
+			colAttname, column("attnum", datum.Int2, relPgAttribute, 6), colTypname, column("attlen", datum.Int2, relPgAttribute, 5),
+			column("attnotnull", datum.Bool, relPgAttribute, 14), column("atthasdef", datum.Bool, relPgAttribute, 15),
+			column("attndims", datum.Int4, relPgAttribute, 7), colTyptype,
+		},
+		Rows: none,
+	},
 	typeQuery{fields: []field{fieldName}, where: hasOID}.answer(Answer{
 		Source: "PHP 8.2.36, PDO getColumnMeta",
 		SQL:    `SELECT TYPNAME FROM PG_TYPE WHERE OID=3802`,

@@ -2,6 +2,7 @@ package clientsql
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 
@@ -136,58 +137,73 @@ func needsUpstream(format string, args ...any) error {
 	return pgerr.Newf(codes.FeatureNotSupported, format+" needs an [upstream]", args...)
 }
 
-// regtypeParam is the parameter of psycopg 3, the name of a type. It fails where
-// there is no such type.
-var regtypeParam = []datum.Type{typeRegtype}
-
 // psycopg 3 fetches information about a type by its name.
-var psycopg3Answers = []Answer{
-	typeQuery{
-		fields: append(slices.Clone(psycopg3Fields), fieldRegtype, fieldDelim.as("delimiter")),
-		where:  isRegtype,
-	}.answer(Answer{
-		Source: "psycopg 3.1.7, TypeInfo.fetch",
-		SQL: `SELECT
+var psycopg3Answers = slices.Concat(
+	psycopg3Infos(psycopg3Version{
+		name: "psycopg 3.1.7", oid: "$1::regtype", params: []datum.Type{typeRegtype}, where: isRegtype,
+	}),
+	psycopg3Infos(psycopg3Version{
+		name: "psycopg 3.1.20 to 3.3.4", oid: "to_regtype($1)", params: []datum.Type{datum.Text}, where: isToRegtype,
+	}),
+	psycopg30Answers,
+	[]Answer{
+		psycopg3Enum(fieldRegtype).answer(Answer{
+			Source: "psycopg 3.3.4, EnumInfo.fetch",
+			SQL: `SELECT name, oid, array_oid, regtype, array_agg(label) AS labels
+FROM (
+    SELECT
+        t.typname AS name, t.oid AS oid, t.typarray AS array_oid,
+        t.oid::regtype::text AS regtype, e.enumlabel AS label
+    FROM pg_type t
+    LEFT JOIN  pg_enum e
+    ON e.enumtypid = t.oid
+    WHERE t.oid = to_regtype($1)
+    ORDER BY e.enumsortorder
+) x
+GROUP BY name, oid, array_oid, regtype`,
+			Params: []datum.Type{datum.Text},
+		}),
+	},
+)
+
+// psycopg3Version is how versions of psycopg 3 turn the name of a type, which is the
+// parameter, into its OID: up to 3.1.19 it is an error if there is no such type.
+type psycopg3Version struct {
+	name, oid string
+	params    []datum.Type
+	where     condition
+}
+
+func psycopg3Infos(v psycopg3Version) []Answer {
+	answer := func(of, sql string, where condition, fields ...field) Answer {
+		return typeQuery{fields: append(slices.Clone(psycopg3Fields), fields...), where: where}.answer(Answer{
+			Source: v.name + ", " + of, SQL: strings.ReplaceAll(sql, "$1::regtype", v.oid), Params: v.params,
+		})
+	}
+	enum := psycopg3Enum()
+	enum.where = v.where
+	return []Answer{
+		answer("TypeInfo.fetch", `SELECT
     typname AS name, oid, typarray AS array_oid,
     oid::regtype::text AS regtype, typdelim AS delimiter
 FROM pg_type t
 WHERE t.oid = $1::regtype
-ORDER BY t.oid`,
-		Params: regtypeParam,
-	}),
-	typeQuery{
-		fields: append(slices.Clone(psycopg3Fields), fieldRegtype, fieldSubtype.as("subtype_oid")),
-		where:  and(isRegtype, always(isRange)),
-	}.answer(Answer{
-		Source: "psycopg 3.1.7, RangeInfo.fetch",
-		SQL: `SELECT t.typname AS name, t.oid AS oid, t.typarray AS array_oid,
+ORDER BY t.oid`, v.where, fieldRegtype, fieldDelim.as("delimiter")),
+		answer("RangeInfo.fetch", `SELECT t.typname AS name, t.oid AS oid, t.typarray AS array_oid,
     t.oid::regtype::text AS regtype,
     r.rngsubtype AS subtype_oid
 FROM pg_type t
 JOIN pg_range r ON t.oid = r.rngtypid
-WHERE t.oid = $1::regtype`,
-		Params: regtypeParam,
-	}),
-	typeQuery{
-		fields: append(slices.Clone(psycopg3Fields), fieldRegtype, fieldRangeOfMultirange, fieldSubtypeOfMultirange),
-		where:  and(isRegtype, always(isMultirange)),
-	}.answer(Answer{
-		Source: "psycopg 3.1.7, MultirangeInfo.fetch",
-		SQL: `SELECT t.typname AS name, t.oid AS oid, t.typarray AS array_oid,
+WHERE t.oid = $1::regtype`, and(v.where, always(isRange)), fieldRegtype, fieldSubtype.as("subtype_oid")),
+		answer("MultirangeInfo.fetch", `SELECT t.typname AS name, t.oid AS oid, t.typarray AS array_oid,
     t.oid::regtype::text AS regtype,
     r.rngtypid AS range_oid, r.rngsubtype AS subtype_oid
 FROM pg_type t
 JOIN pg_range r ON t.oid = r.rngmultitypid
-WHERE t.oid = $1::regtype`,
-		Params: regtypeParam,
-	}),
-	// An outer join: a type that is no enumeration has one label, which is NULL.
-	typeQuery{
-		fields: append(slices.Clone(psycopg3Fields), fieldOf("labels", datum.NameArray, "{NULL}")),
-		where:  isRegtype,
-	}.answer(Answer{
-		Source: "psycopg 3.1.7, EnumInfo.fetch",
-		SQL: `SELECT name, oid, array_oid, array_agg(label) AS labels
+WHERE t.oid = $1::regtype`, and(v.where, always(isMultirange)), fieldRegtype, fieldRangeOfMultirange, fieldSubtypeOfMultirange),
+		enum.answer(Answer{
+			Source: v.name + ", EnumInfo.fetch" + map[string]string{"to_regtype($1)": " up to 3.3.0"}[v.oid],
+			SQL: strings.ReplaceAll(`SELECT name, oid, array_oid, array_agg(label) AS labels
 FROM (
     SELECT
         t.typname AS name, t.oid AS oid, t.typarray AS array_oid,
@@ -198,18 +214,25 @@ FROM (
     WHERE t.oid = $1::regtype
     ORDER BY e.enumsortorder
 ) x
-GROUP BY name, oid, array_oid`,
-		Params: regtypeParam,
-	}),
-	typeQuery{
-		fields: append(slices.Clone(psycopg3Fields), fieldRegtype,
-			fieldOf("field_names", datum.NameArray, "{}"), fieldOf("field_types", typeOIDArray, "{}")),
-		where: withoutAttributes(isRegtype),
-	}.answer(Answer{
-		Source: "psycopg 3.1.7, CompositeInfo.fetch",
-		SQL: `SELECT
-    t.typname AS name, t.oid AS oid, t.typarray AS array_oid,
-    t.oid::regtype::text AS regtype,
+GROUP BY name, oid, array_oid`, "$1::regtype", v.oid),
+			Params: v.params,
+		}),
+		answer("CompositeInfo.fetch", psycopg3Composite(`
+    t.oid::regtype::text AS regtype,`), withoutAttributes(v.where), append([]field{fieldRegtype}, fieldsOfNoAttributes...)...),
+	}
+}
+
+// psycopg3Enum is of an outer join: a type that is no enumeration has one label, which
+// is NULL.
+func psycopg3Enum(fields ...field) typeQuery {
+	labels := fieldOf("labels", datum.NameArray, "{NULL}")
+	return typeQuery{fields: slices.Concat(psycopg3Fields, fields, []field{labels}), where: isToRegtype}
+}
+
+// psycopg3Composite has regtype in the place of a column that some versions select.
+func psycopg3Composite(regtype string) string {
+	return `SELECT
+    t.typname AS name, t.oid AS oid, t.typarray AS array_oid,` + regtype + `
     coalesce(a.fnames, '{}') AS field_names,
     coalesce(a.ftypes, '{}') AS field_types
 FROM pg_type t
@@ -229,8 +252,57 @@ LEFT JOIN (
     ) x
     GROUP BY attrelid
 ) a ON a.attrelid = t.typrelid
+WHERE t.oid = $1::regtype`
+}
+
+var fieldsOfNoAttributes = []field{
+	fieldOf("field_names", datum.NameArray, "{}"), fieldOf("field_types", typeOIDArray, "{}"),
+}
+
+// psycopg30Answers are those of 3.0 that 3.1 does not send.
+var psycopg30Answers = []Answer{
+	typeQuery{
+		fields: append(slices.Clone(psycopg3Fields), fieldRegtype.as("alt_name"), fieldDelim.as("delimiter")),
+		where:  isRegtype,
+	}.answer(Answer{
+		Source: "psycopg 3.0.18, TypeInfo.fetch",
+		SQL: `SELECT
+    typname AS name, oid, typarray AS array_oid,
+    oid::regtype::text AS alt_name, typdelim AS delimiter
+FROM pg_type t
+WHERE t.oid = $1::regtype
+ORDER BY t.oid`,
+		Params: []datum.Type{typeRegtype},
+	}),
+	typeQuery{
+		fields: append(slices.Clone(psycopg3Fields), fieldSubtype.as("subtype_oid")),
+		where:  and(isRegtype, always(isRange)),
+	}.answer(Answer{
+		Source: "psycopg 3.0.18, RangeInfo.fetch",
+		SQL: `SELECT t.typname AS name, t.oid AS oid, t.typarray AS array_oid,
+    r.rngsubtype AS subtype_oid
+FROM pg_type t
+JOIN pg_range r ON t.oid = r.rngtypid
 WHERE t.oid = $1::regtype`,
-		Params: regtypeParam,
+		Params: []datum.Type{typeRegtype},
+	}),
+	typeQuery{
+		fields: append(slices.Clone(psycopg3Fields), fieldRangeOfMultirange, fieldSubtypeOfMultirange),
+		where:  and(isRegtype, always(isMultirange)),
+	}.answer(Answer{
+		Source: "psycopg 3.0.18, MultirangeInfo.fetch",
+		SQL: `SELECT t.typname AS name, t.oid AS oid, t.typarray AS array_oid,
+    r.rngtypid AS range_oid, r.rngsubtype AS subtype_oid
+FROM pg_type t
+JOIN pg_range r ON t.oid = r.rngmultitypid
+WHERE t.oid = $1::regtype`,
+		Params: []datum.Type{typeRegtype},
+	}),
+	typeQuery{
+		fields: slices.Concat(psycopg3Fields, fieldsOfNoAttributes),
+		where:  withoutAttributes(isRegtype),
+	}.answer(Answer{
+		Source: "psycopg 3.0.18, CompositeInfo.fetch", SQL: psycopg3Composite(""), Params: []datum.Type{typeRegtype},
 	}),
 }
 

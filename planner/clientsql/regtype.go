@@ -20,6 +20,21 @@ func isRegtype(c Call) (func(*pgType) bool, error) {
 	return func(t *pgType) bool { return t.oid == oid }, err
 }
 
+// isToRegtype is WHERE oid = to_regtype(the first input), which is NULL if there is no
+// such type. Up to PostgreSQL 15 what is no name, such as an OID, is an error.
+func isToRegtype(c Call) (func(*pgType) bool, error) {
+	d := c.input(0)[0]
+	if d.Null {
+		return noType, nil
+	}
+	name, err := parseTypeName(d.Str)
+	if err != nil {
+		return nil, err
+	}
+	found := name.find()
+	return func(t *pgType) bool { return t == found }, nil
+}
+
 func noType(*pgType) bool { return false }
 
 // regtypeIn is the input function of regtype.

@@ -14,10 +14,17 @@ import (
 // an exponent.
 const maxExponent = 1000
 
+// maxNumeric bounds the digits that are computed with here.
+const maxNumeric = 4096
+
 // parseNumeric reads a finite number and keeps it as numeric_out would write it:
 // all its digits, no exponent, no superfluous zero before the point.
 func parseNumeric(s string) (Datum, error) {
 	number := strings.Trim(s, " \t\n\r\v\f")
+	switch unsigned := strings.ToLower(strings.TrimLeft(number, "+-")); {
+	case unsigned == "nan" || unsigned == "inf" || unsigned == "infinity" || len(number) > maxNumeric:
+		return Datum{}, pgerr.Newf(codes.FeatureNotSupported, "this number needs an [upstream]")
+	}
 	mantissa, exponentText, hasExponent := number, "", false
 	if i := strings.IndexAny(number, "eE"); i >= 0 {
 		mantissa, exponentText, hasExponent = number[:i], number[i+1:], true

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"raisinproxy/sqlfuncs"
+)
+
+// stubFunction is what the stubs call to say where to connect.
+const stubFunction = "raisin_stub"
+
+// stubs prints SQL that creates functions of our names in the upstream, so that schema
+// browsers and \df see them. The proxy answers the calls itself; whoever connects past
+// it is told so.
+func stubs(w io.Writer) error {
+	var b strings.Builder
+	b.WriteString(`-- Functions of raisinproxy, for schema browsers, \df and the checks of ORMs. The proxy
+-- answers calls of them itself. Here they only say that they cannot be called directly.
+--
+-- They differ in one thing from what the proxy answers: a function of several columns
+-- is a set of rows here, also as a value, where the proxy gives JSON (jsonb).
+
+BEGIN;
+
+CREATE OR REPLACE FUNCTION public.` + stubFunction + `(function_name text) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION '% cannot be called here: connect through raisinproxy', function_name
+    USING ERRCODE = 'feature_not_supported', HINT = 'Use the host and port of raisinproxy instead of those of PostgreSQL.';
+END $$;
+COMMENT ON FUNCTION public.` + stubFunction + `(text) IS 'Tells callers of the raisinproxy functions to connect through raisinproxy.';
+`)
+	for _, f := range sqlfuncs.Functions {
+		writeStub(&b, f)
+	}
+	b.WriteString("\nCOMMIT;\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func writeStub(b *strings.Builder, f *sqlfuncs.Function) {
+	args, types := make([]string, len(f.Args)), make([]string, len(f.Args))
+	for i, a := range f.Args {
+		args[i], types[i] = fmt.Sprintf("%s %s", a.Name, a.Type), a.Type.String()
+	}
+	columns, nulls := make([]string, len(f.Columns)), make([]string, len(f.Columns))
+	for i, c := range f.Columns {
+		columns[i], nulls[i] = fmt.Sprintf("%s %s", c.Name, c.Type), "NULL::"+c.Type.String()
+	}
+	returns := "TABLE (" + strings.Join(columns, ", ") + ")"
+	if len(f.Columns) == 1 {
+		returns = f.Scalar.String()
+	}
+	fmt.Fprintf(b, "\nCREATE OR REPLACE FUNCTION public.%s(%s)\n  RETURNS %s VOLATILE LANGUAGE sql AS\n  $$ SELECT %s WHERE public.%s('%s') $$;\n",
+		f.Name, strings.Join(args, ", "), returns, strings.Join(nulls, ", "), stubFunction, f.Name)
+	fmt.Fprintf(b, "COMMENT ON FUNCTION public.%s(%s) IS '%s';\n", f.Name, strings.Join(types, ", "), strings.ReplaceAll(f.Comment, "'", "''"))
+}

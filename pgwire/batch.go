@@ -1,0 +1,173 @@
+package pgwire
+
+import (
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+	"github.com/jeroenrinzema/psql-wire/codes"
+
+	"raisinproxy/planner"
+	"raisinproxy/sqlfuncs/pgerr"
+)
+
+// batch runs a simple query of several statements of which one is ours: one after the
+// other, each where it belongs, in one implicit transaction of the upstream's, as a
+// query without ours would run there.
+type batch struct {
+	s *session
+	// hidden: the upstream is in a transaction block that the client did not begin.
+	hidden bool
+}
+
+// queryBatch answers the query and leaves the upstream in the transaction that the
+// client is told of.
+func (s *session) queryBatch(script *planner.Script) {
+	s.announce(script)
+	b := &batch{s: s}
+	err := b.run(script)
+	if err == nil && b.hidden {
+		err = b.relay("COMMIT", true)
+	}
+	if err != nil {
+		err = b.failed(err)
+	}
+	if err != nil {
+		s.giveUp(err)
+		s.over = true
+		return
+	}
+	s.state = noTransaction
+	s.adoptStatus()
+	s.ready()
+}
+
+func (b *batch) run(script *planner.Script) error {
+	for _, st := range script.Statements {
+		b.s.adoptStatus()
+		if b.s.state == failed && !st.EndsTransaction() {
+			return errAborted
+		}
+		if err := b.begin(); err != nil {
+			return err
+		}
+		if err := b.statement(st); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// begin makes sure that there is a transaction.
+func (b *batch) begin() error {
+	if status, _ := b.s.up.transaction(); status != statusIdle {
+		return nil
+	}
+	b.hidden = true
+	return b.relay("BEGIN", true)
+}
+
+// failed tells the client of an error, and makes the upstream's transaction what it
+// would be after it. It returns an error only if the upstream is lost.
+func (b *batch) failed(err error) error {
+	if b.s.up.isLost() {
+		return err
+	}
+	b.s.fail(err)
+	abort := b.s.mustAbort
+	b.s.mustAbort = false
+	if b.s.up.inSeries() {
+		if err := b.s.closeSeries(); err != nil {
+			return err
+		}
+	}
+	switch {
+	case b.hidden:
+		return b.relay("ROLLBACK", true)
+	case abort:
+		return b.s.abortUpstream()
+	}
+	return nil
+}
+
+func (b *batch) statement(st *planner.Statement) error {
+	if m := mixed(st); m != nil {
+		return b.mixed(st)
+	}
+	if st.Mentions || b.s.isOurStatement(st) {
+		b.s.beginImplicit()
+		return b.s.runStatement(st)
+	}
+	if branch, ok := st.UseBranch(); ok {
+		return b.relay(setBranch(branch), false)
+	}
+	if t, ok := st.Action.(*planner.Transaction); ok && b.hidden {
+		return b.control(t, st.Text)
+	}
+	if strings.HasPrefix(strings.ToLower(st.Text), "copy") {
+		return pgerr.Newf(codes.FeatureNotSupported, "COPY beside a raisin_ function in one query is not supported yet").
+			WithHint("Send it in a query of its own.")
+	}
+	return b.relay(st.Text, false)
+}
+
+// mixed runs a statement that the upstream has a part in, within the transaction.
+func (b *batch) mixed(st *planner.Statement) error {
+	if err := b.s.runMixedQuery(st); err != nil {
+		return err
+	}
+	return b.s.closeSeries()
+}
+
+// control is a transaction command in a transaction that the client did not begin.
+func (b *batch) control(t *planner.Transaction, text string) error {
+	switch t.Kind {
+	case planner.Begin:
+		b.hidden = false // from here on the client did
+		if len(t.Modes) > 0 {
+			if err := b.relay("SET TRANSACTION "+text[strings.IndexAny(text, " \t\n"):], true); err != nil {
+				return err
+			}
+		}
+		b.s.out.commandComplete(t.Tag)
+		return nil
+	case planner.Commit, planner.Rollback:
+		b.s.warn(codes.NoActiveSQLTransaction, "there is no transaction in progress")
+		b.hidden = false
+		return b.relay(text, false)
+	}
+	return pgerr.Newf(codes.NoActiveSQLTransaction, "%s can only be used in transaction blocks", savepointCommands[t.Kind])
+}
+
+// relay sends one statement upstream and passes its answers on, unless they are hidden.
+func (b *batch) relay(text string, hidden bool) error {
+	s := b.s
+	s.up.dirty = true
+	fs, err := s.up.exchange(encode(&pgproto3.Query{String: text}), func(kind byte) bool { return kind == 'Z' })
+	if err != nil {
+		return err
+	}
+	return s.each(fs, func(kind byte, body []byte) error {
+		switch {
+		case kind == 'E':
+			f := &upstreamFailure{}
+			if err := f.response.Decode(body); err != nil {
+				return err
+			}
+			return f
+		case kind != 'Z' && !hidden:
+			s.pass(kind, body)
+		}
+		return nil
+	})
+}
+
+// isOurStatement says whether a statement is about a prepared statement of ours.
+func (s *session) isOurStatement(st *planner.Statement) bool {
+	switch a := st.Action.(type) {
+	case *planner.Execute:
+		return s.statements[nameKey(a.Name)] != nil
+	case *planner.Deallocate:
+		return a.Name != "" && s.statements[nameKey(a.Name)] != nil
+	}
+	return false
+}

@@ -1,0 +1,135 @@
+package planner
+
+import (
+	pg_query "github.com/pganalyze/pg_query_go/v5"
+
+	"raisinproxy/sqlfuncs/datum"
+)
+
+// LocalArgs computes what Args computes, without the upstream.
+type LocalArgs struct {
+	guards [][]expr // each a list of conditions, all of which must be true
+	calls  []localCall
+}
+
+type localCall struct {
+	guards []int
+	args   []expr
+}
+
+// localSource is what LocalArgs are compiled from.
+type localSource struct {
+	at     func(location int32) int
+	guards [][]*pg_query.Node
+	args   [][]*pg_query.Node // of each call, in declared order
+}
+
+// Local compiles what Args computes, for parameters of these types (those that the
+// probe found). It returns nil unless the result is certain to be what the upstream
+// would compute, and cannot fail: literals, parameters, || and a few casts. Then the
+// session can do without a round trip.
+func (m *Mixed) Local(types []datum.Type) *LocalArgs {
+	if m.local == nil {
+		return nil
+	}
+	c := &compiler{at: m.local.at, params: newParamTypes(types)}
+	l := &LocalArgs{}
+	for _, nodes := range m.local.guards {
+		conditions := make([]expr, len(nodes))
+		for i, n := range nodes {
+			if conditions[i] = m.local.expr(c, n, datum.Bool); conditions[i] == nil {
+				return nil
+			}
+		}
+		l.guards = append(l.guards, conditions)
+	}
+	for i, nodes := range m.local.args {
+		call := localCall{guards: m.Calls[i].Guards, args: make([]expr, len(nodes))}
+		for j, n := range nodes {
+			if call.args[j] = m.local.expr(c, n, m.Calls[i].Func.Args[j].Type); call.args[j] == nil {
+				return nil
+			}
+		}
+		l.calls = append(l.calls, call)
+	}
+	return l
+}
+
+// expr compiles one expression; nil if it is for the upstream.
+func (s *localSource) expr(c *compiler, n *pg_query.Node, t datum.Type) expr {
+	e, err := c.expr(n)
+	if err != nil {
+		return nil
+	}
+	e, ok, err := c.implicit(e, t)
+	if err != nil || !ok || c.opaque != nil {
+		return nil
+	}
+	if ok, fallible := early(e); !ok || fallible {
+		return nil // what depends on the session is the upstream's to say, and what is wrong too
+	}
+	return e
+}
+
+// Eval returns the guards and the arguments of each call, nil for a call that a guard
+// forbids. Params are the values of the user's parameters.
+func (l *LocalArgs) Eval(params []datum.Datum) (guards []bool, args [][]datum.Datum, err error) {
+	f := &Frame{Params: params}
+	guards = make([]bool, len(l.guards))
+	for i, conditions := range l.guards {
+		guards[i] = true
+		for _, e := range conditions {
+			v, err := e.eval(f)
+			if err != nil {
+				return nil, nil, err
+			}
+			guards[i] = guards[i] && !v.Null && v.Bool()
+		}
+	}
+	args = make([][]datum.Datum, len(l.calls))
+	for i, call := range l.calls {
+		if args[i], err = call.eval(f, guards); err != nil {
+			return nil, nil, err
+		}
+	}
+	return guards, args, nil
+}
+
+func (c *localCall) eval(f *Frame, guards []bool) ([]datum.Datum, error) {
+	for _, g := range c.guards {
+		if !guards[g] {
+			return nil, nil
+		}
+	}
+	values := make([]datum.Datum, len(c.args))
+	for i, e := range c.args {
+		v, err := e.eval(f)
+		if err != nil {
+			return nil, err
+		}
+		values[i] = v
+	}
+	return values, nil
+}
+
+// localSource keeps the parse trees of what Args computes.
+func (r *rewriter) localSource() *localSource {
+	source := &localSource{at: r.source.Char}
+	for _, g := range r.guards {
+		source.guards = append(source.guards, g.nodes)
+	}
+	for _, s := range r.sites {
+		if s.place == PerRow {
+			continue
+		}
+		if s.given == nil {
+			return nil
+		}
+		args := make([]*pg_query.Node, len(s.given))
+		for slot, i := range s.given {
+			args[slot] = s.values[i]
+		}
+		source.args = append(source.args, args)
+	}
+	return source
+}

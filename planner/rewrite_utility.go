@@ -1,0 +1,120 @@
+package planner
+
+import (
+	"github.com/jeroenrinzema/psql-wire/codes"
+	pg_query "github.com/pganalyze/pg_query_go/v5"
+
+	"raisinproxy/sqlfuncs/datum"
+	"raisinproxy/sqlfuncs/pgerr"
+)
+
+// explainStmt is EXPLAIN: nothing is evaluated, and the planner must not see
+// constants where values would be.
+func (r *rewriter) explainStmt(n *pg_query.ExplainStmt) *pgerr.Error {
+	plan := &ExplainPlan{Text: true}
+	for _, option := range n.Options {
+		if def := option.GetDefElem(); def.GetDefname() == "format" {
+			plan.Text = foldsTo(def.GetArg().GetString_().GetSval(), "text")
+		}
+	}
+	r.plan.Explain = plan
+	if err := r.query(n.Query, &pg_query.Node{Node: &pg_query.Node_ExplainStmt{ExplainStmt: n}}); err != nil {
+		return err
+	}
+	for _, s := range r.sites {
+		when := "once, before the statement"
+		if s.place == PerRow {
+			when = "once for each row of the result"
+		}
+		plan.Lines = append(plan.Lines, s.function.Name+" would run "+when)
+	}
+	return nil
+}
+
+// copyStmt is COPY (SELECT …) TO.
+func (r *rewriter) copyStmt(n *pg_query.CopyStmt) *pgerr.Error {
+	r.plan.Copy, r.prepared = true, false
+	for open := range r.tokens {
+		if r.is(open, "(") {
+			r.probe = span{r.tokens[open].End, r.tokens[max(open, r.closing(open))].Start}
+			break
+		}
+	}
+	return r.query(n.Query, &pg_query.Node{Node: &pg_query.Node_CopyStmt{CopyStmt: n}})
+}
+
+// CopySQL is Main with the values of the hidden parameters in it, as literals.
+func (m *Mixed) CopySQL(values []datum.Datum) Text {
+	return m.rewriter.main(func(hidden int) string {
+		if values[hidden].Null {
+			return "NULL"
+		}
+		return quotedLiteral(string(datum.AppendText(nil, m.Hidden[hidden].Type, values[hidden], nil)))
+	})
+}
+
+// prepareStmt is PREPARE name (types) AS statement: the statement is planned as if
+// the client had prepared it by itself.
+func (r *rewriter) prepareStmt(s *Statement, n *pg_query.PrepareStmt) *pgerr.Error {
+	i := 2 // after the name
+	for i < len(r.tokens) && !r.is(i, "(") && !r.isWord(i, "as") {
+		i++
+	}
+	action := &PrepareMixed{Name: n.Name, Mixed: r.plan}
+	open := i
+	if r.is(i, "(") {
+		i = r.closing(i) + 1
+	}
+	if i == 0 || i+1 >= len(r.tokens) {
+		return pgerr.Newf(codes.FeatureNotSupported, "this form of PREPARE is not supported")
+	}
+	for _, arg := range n.Argtypes {
+		action.Declared = append(action.Declared, knownType(arg.GetTypeName()))
+	}
+	if len(n.Argtypes) > 0 {
+		action.Types = r.typesQuery(action.Declared, open, i-1)
+	}
+	r.span.start = r.tokens[i+1].Start
+	r.declared, r.prepared = action.Declared, true
+	if err := r.query(n.Query, n.Query); err != nil {
+		return err
+	}
+	s.Action = action
+	return nil
+}
+
+// knownType is a type whose OID is the same in every PostgreSQL; else Invalid.
+func knownType(n *pg_query.TypeName) datum.Type {
+	name, ok := catalogName(n.GetNames())
+	t, known := datum.TypeByName(name)
+	if !ok || !known || len(n.GetArrayBounds()) > 0 || len(n.GetTypmods()) > 0 || n.GetSetof() || n.GetPctType() {
+		return datum.Invalid
+	}
+	return t
+}
+
+// typesQuery asks for the types in the brackets open and shut.
+func (r *rewriter) typesQuery(declared []datum.Type, open, shut int) Text {
+	unknown := false
+	for _, t := range declared {
+		unknown = unknown || t == datum.Invalid
+	}
+	if !unknown {
+		return Text{}
+	}
+	w := &textWriter{user: r.user}
+	w.put(r.tokens[open].Start, "SELECT ")
+	start := open + 1
+	for i := start; i <= shut; i++ {
+		if i < shut && (!r.is(i, ",") || r.tokens[i].depth != r.tokens[open].depth+1) {
+			continue
+		}
+		w.put(r.tokens[start].Start, "NULL::")
+		w.copy(span{r.tokens[start].Start, r.tokens[i-1].End})
+		if i < shut {
+			w.put(r.tokens[i].Start, ", ")
+		}
+		start = i + 1
+	}
+	return r.finish(w)
+}
