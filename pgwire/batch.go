@@ -149,7 +149,7 @@ func (b *batch) relay(text string, hidden bool) error {
 	return s.each(fs, func(kind byte, body []byte) error {
 		switch {
 		case kind == 'E':
-			f := &upstreamFailure{}
+			f := &upstreamError{}
 			if err := f.response.Decode(body); err != nil {
 				return err
 			}

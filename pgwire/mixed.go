@@ -29,15 +29,15 @@ const (
 	mainName  = "_raisin_main"
 )
 
-// upstreamFailure is an error that the upstream reported, and by which it has aborted
+// upstreamError is an error that the upstream reported, and by which it has aborted
 // its transaction already.
-type upstreamFailure struct{ response pgproto3.ErrorResponse }
+type upstreamError struct{ response pgproto3.ErrorResponse }
 
-func (f *upstreamFailure) Error() string { return f.response.Message }
+func (f *upstreamError) Error() string { return f.response.Message }
 
 // failure makes the user's error of one about a text of ours.
 func failure(body []byte, text *planner.Text) error {
-	f := &upstreamFailure{}
+	f := &upstreamError{}
 	if err := f.response.Decode(body); err != nil {
 		return err
 	}
@@ -235,9 +235,75 @@ func (s *session) runMixedAgain(p *portal) error {
 // those calls, and returns the values of the hidden parameters.
 func (s *session) callFirst(p *portal) ([]datum.Datum, error) {
 	m := mixed(p.bound)
+	results := make([]*sqlfuncs.Row, len(m.Calls))
 	if m.Args.SQL == "" {
-		return m.Values(make([]*sqlfuncs.Row, len(m.Calls)), nil), nil
+		return m.Values(results, nil), nil
 	}
+	guards, args, err := s.arguments(p)
+	if err != nil {
+		return nil, err
+	}
+	for i, call := range m.Calls {
+		if args[i] == nil { // a guard keeps it from running
+			continue
+		}
+		row, err := s.Call(call.Func, args[i])
+		if err != nil {
+			return nil, err
+		}
+		results[i] = &row
+	}
+	return m.Values(results, guards), nil
+}
+
+// arguments computes the guards and the arguments of each call, nil for one that a guard
+// forbids: here, if that is certain to give what the upstream would, else there.
+func (s *session) arguments(p *portal) (guards []bool, args [][]datum.Datum, err error) {
+	m := mixed(p.bound)
+	if local := m.Local(p.bound.Params); local != nil {
+		if params, ok := s.readRaw(p); ok {
+			return local.Eval(params)
+		}
+	}
+	row, err := s.askArguments(p)
+	if err != nil {
+		return nil, nil, err
+	}
+	guards = make([]bool, m.Guards)
+	for i := range guards {
+		guards[i] = string(row[i]) == "t"
+	}
+	args = make([][]datum.Datum, len(m.Calls))
+	for i := range m.Calls {
+		if args[i], err = readArguments(&m.Calls[i], row, guards); err != nil {
+			return nil, nil, err
+		}
+	}
+	return guards, args, nil
+}
+
+// readRaw reads the parameters; not ok if one of them is wrong, which the upstream says
+// better. Those of types that are not computed with here are left out.
+func (s *session) readRaw(p *portal) (params []datum.Datum, ok bool) {
+	for i, raw := range p.raw {
+		t := p.bound.Params[i]
+		if raw.value == nil || !datum.Supported(t) {
+			params = append(params, datum.Null)
+			continue
+		}
+		body := binary.BigEndian.AppendUint32(nil, uint32(len(raw.value)))
+		v, err := s.parameter(&message{rest: append(body, raw.value...)}, t, raw.format, i+1)
+		if err != nil {
+			return nil, false
+		}
+		params = append(params, v)
+	}
+	return params, true
+}
+
+// askArguments has the upstream compute the guards and the arguments.
+func (s *session) askArguments(p *portal) (row [][]byte, err error) {
+	m := mixed(p.bound)
 	fs, err := s.ask("C",
 		&pgproto3.Close{ObjectType: 'S', Name: argsName},
 		&pgproto3.Parse{Name: argsName, Query: m.Args.SQL, ParameterOIDs: oids(p.bound.Params)},
@@ -247,7 +313,6 @@ func (s *session) callFirst(p *portal) ([]datum.Datum, error) {
 		return nil, err
 	}
 	s.dropLater(argsName)
-	var row [][]byte
 	err = s.each(fs, func(kind byte, body []byte) error {
 		switch kind {
 		case 'E':
@@ -258,24 +323,12 @@ func (s *session) callFirst(p *portal) ([]datum.Datum, error) {
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	guards := make([]bool, m.Guards)
-	for i := range guards {
-		guards[i] = string(row[i]) == "t"
-	}
-	results := make([]*sqlfuncs.Row, len(m.Calls))
-	for i := range m.Calls {
-		if results[i], err = s.callOnce(&m.Calls[i], row, guards); err != nil {
-			return nil, err
-		}
-	}
-	return m.Values(results, guards), nil
+	return row, err
 }
 
-// callOnce makes one call, unless a guard keeps it from running: then it is nil.
-func (s *session) callOnce(call *planner.MixedCall, row [][]byte, guards []bool) (*sqlfuncs.Row, error) {
+// readArguments reads the arguments of one call, unless a guard keeps it from running:
+// then they are nil.
+func readArguments(call *planner.MixedCall, row [][]byte, guards []bool) ([]datum.Datum, error) {
 	for _, g := range call.Guards {
 		if !guards[g] {
 			return nil, nil
@@ -293,8 +346,7 @@ func (s *session) callOnce(call *planner.MixedCall, row [][]byte, guards []bool)
 		}
 		args[i] = v
 	}
-	result, err := s.Call(call.Func, args)
-	return &result, err
+	return args, nil
 }
 
 func readRow(body []byte) [][]byte {

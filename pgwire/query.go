@@ -1,6 +1,8 @@
 package pgwire
 
 import (
+	"slices"
+
 	"raisinproxy/planner"
 )
 
@@ -100,10 +102,5 @@ const classData = "22"
 
 // executes says whether a script runs a prepared statement, which may hold calls.
 func (s *session) executes(script *planner.Script) bool {
-	for _, st := range script.Statements {
-		if s.calls(st) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(script.Statements, s.calls)
 }

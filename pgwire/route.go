@@ -94,7 +94,7 @@ func (s *session) routeNamed(kind byte, body []byte, ours bool, answer func([]by
 		}
 		return s.relay(kind, body)
 	}
-	v := ourTurn
+	var v verdict
 	if kind == 'E' && s.isMixed(body) {
 		v = s.mixedTurn()
 	} else {

@@ -95,7 +95,7 @@ func (s *session) abort() {
 
 // fail answers an error, which aborts the transaction.
 func (s *session) fail(err error) {
-	if theirs, ok := errors.AsType[*upstreamFailure](err); ok {
+	if theirs, ok := errors.AsType[*upstreamError](err); ok {
 		s.out.message(&theirs.response)
 		s.out.due = true
 		s.abort()

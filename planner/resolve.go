@@ -7,6 +7,7 @@ import (
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/planner/clientsql"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
@@ -206,10 +207,18 @@ func (c *compiler) undefinedFunction(name string, args []argument, pos int32) *p
 		At(c.at(pos))
 }
 
+// displayName is what messages call a type, of those that are not computed with too.
+func displayName(t datum.Type) string {
+	if name, ok := clientsql.TypeDisplay(uint32(t)); ok && !t.Known() {
+		return name
+	}
+	return t.String()
+}
+
 func describeArgs(args []argument) string {
 	parts := make([]string, len(args))
 	for i, arg := range args {
-		parts[i] = arg.value.typ().String()
+		parts[i] = displayName(arg.value.typ())
 		if arg.name != "" {
 			parts[i] = arg.name + " => " + parts[i]
 		}

@@ -21,8 +21,8 @@ const maxNumeric = 4096
 // all its digits, no exponent, no superfluous zero before the point.
 func parseNumeric(s string) (Datum, error) {
 	number := strings.Trim(s, " \t\n\r\v\f")
-	switch unsigned := strings.ToLower(strings.TrimLeft(number, "+-")); {
-	case unsigned == "nan" || unsigned == "inf" || unsigned == "infinity" || len(number) > maxNumeric:
+	unsigned := strings.ToLower(strings.TrimLeft(number, "+-"))
+	if unsigned == "nan" || unsigned == "inf" || unsigned == "infinity" || len(number) > maxNumeric {
 		return Datum{}, pgerr.Newf(codes.FeatureNotSupported, "this number needs an [upstream]")
 	}
 	mantissa, exponentText, hasExponent := number, "", false
