@@ -16,6 +16,7 @@
 //	upstream.go     the PostgreSQL behind: opening it, greeting clients as it does
 //	route.go        what of a client's messages is ours, and when it has its turn
 //	relay.go        the way there and back, and the account of what is owed
+//	held.go         BEGIN while the upstream is not open
 //	mixed.go        statements that both have a part in; batch.go, several in one query
 //	auth/           who a client is; settings/, run-time parameters
 //	wiretest/       the runner of wire scripts, for tests
@@ -48,6 +49,6 @@
 // # Known gaps
 //
 // Without an upstream, what only a PostgreSQL can answer is refused with 0A000: SQL
-// cursors, COPY, LISTEN and the function call protocol need one. BEGIN opens it at
-// once. A message to the upstream is read whole before it is sent on; rows back are not.
+// cursors, COPY, LISTEN and the function call protocol need one. A message to the
+// upstream is read whole before it is sent on; rows back are not.
 package pgwire

@@ -125,10 +125,13 @@ func (s *session) show(action planner.Action) ([][]datum.Datum, error) {
 	return rows, nil
 }
 
-// command runs what returns no rows, and returns its tag.
-func (s *session) command(action planner.Action) (tag string, err error) {
-	switch a := action.(type) {
+// command runs what returns no rows, and returns its tag; "" if it was sent already.
+func (s *session) command(st *planner.Statement) (tag string, err error) {
+	switch a := st.Action.(type) {
 	case *planner.Transaction:
+		if s.server.cfg.Upstream != nil {
+			return s.controlHeld(st, a)
+		}
 		return s.control(a)
 	case *planner.Set:
 		return a.Tag, s.set(a)
@@ -146,7 +149,7 @@ func (s *session) command(action planner.Action) (tag string, err error) {
 	case *planner.NoOp:
 		return a.Tag, nil
 	}
-	return "", pgerr.Newf(codes.Internal, "a statement of kind %T cannot be run", action)
+	return "", pgerr.Newf(codes.Internal, "a statement of kind %T cannot be run", st.Action)
 }
 
 func (s *session) set(a *planner.Set) error {

@@ -112,11 +112,13 @@ func (s *session) start(p *portal, describe bool) error {
 			s.describeRows(s.columnsOf(p.running), p.formats)
 		}
 	default:
-		tag, err := s.command(action)
+		tag, err := s.command(p.running)
 		if err != nil {
 			return err
 		}
-		s.out.commandComplete(tag)
+		if tag != "" {
+			s.out.commandComplete(tag)
+		}
 		if p.state != portalAbsent { // it may have ended with its transaction
 			p.state = portalDone
 		}

@@ -260,7 +260,8 @@ func (s *session) routeText(raw []byte, options planner.Options) (*planner.Scrip
 		return nil, needInput
 	}
 	view := unsafe.String(unsafe.SliceData(text), len(text)) // only looked at
-	if !planner.Concerns(view, s.standard) && (len(s.statements) == 0 || !planner.UsesPrepared(view, s.standard)) {
+	if !planner.Concerns(view, s.standard) && (len(s.statements) == 0 || !planner.UsesPrepared(view, s.standard)) &&
+		(s.up != nil || !planner.ControlsTransaction(view, s.standard)) {
 		return nil, needInput
 	}
 	script, ok := s.lookup(text, options)
@@ -281,6 +282,9 @@ func (s *session) isForUs(script *planner.Script) bool {
 		return script.Err.Code == codes.StatementTooComplex
 	}
 	if _, ok := script.UseBranch(); ok {
+		return true
+	}
+	if s.holds(script) {
 		return true
 	}
 	ours := false
@@ -458,6 +462,9 @@ func (r *relay) failSeries() {
 
 // notYet refuses statements with calls that the upstream would have a part in.
 func notYet(st *planner.Statement) error {
+	if !st.Mentions {
+		return nil
+	}
 	if st.Err != nil && planner.NeedsUpstream(st.Err) {
 		return pgerr.Newf(codes.FeatureNotSupported, "a raisin_ function in a statement over tables is not supported yet").
 			WithHint("Call it in a statement of its own, and pass what it returns on as parameters.").At(st.Err.Position)

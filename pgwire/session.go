@@ -85,6 +85,7 @@ type session struct {
 	upstreamTimeout time.Duration              // its statement_timeout, when it was last asked
 	stale           []pgproto3.FrontendMessage // closes portals of ours there
 	mustAbort       bool                       // an error of ours has to abort its transaction
+	heldBegin       string                     // the BEGIN that was held back while the upstream is not open
 	lastPortal      int                        // number of the last portal of ours there
 }
 

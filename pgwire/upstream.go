@@ -240,7 +240,7 @@ func (s *session) consult(v verdict) error {
 			return err
 		}
 		s.startRelay()
-		return nil
+		return s.releaseBegin()
 	case needTurn:
 		return s.takeTurn()
 	case needFacts:

@@ -34,6 +34,25 @@ func UsesPrepared(text string, standard bool) bool {
 	return false
 }
 
+// ControlsTransaction says whether a text is one statement that begins or ends a
+// transaction, by its first word.
+func ControlsTransaction(text string, standard bool) bool {
+	const longest = 256 // of what is sent in earnest
+	if len(text) > longest {
+		return false
+	}
+	statements := newStatementScanner(text, standard, noNames)
+	st, ok := statements.next()
+	if _, more := statements.next(); !ok || more {
+		return false
+	}
+	switch strings.ToLower(st.Keyword) {
+	case "begin", "start", "commit", "end", "rollback", "abort":
+		return true
+	}
+	return false
+}
+
 // NeedsUpstream says whether an error means that only a PostgreSQL can answer.
 func NeedsUpstream(err *pgerr.Error) bool { return errors.Is(err, errNeedsUpstream) }
 

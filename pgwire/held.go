@@ -1,0 +1,66 @@
+package pgwire
+
+import (
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"raisinproxy/planner"
+)
+
+// This file holds BEGIN back while the upstream is not open: a session that takes locks
+// within transactions needs no connection there. Whatever does need the upstream opens
+// it, and then the transaction begins there too.
+
+// holds says whether a script is a transaction command that is answered here because
+// the upstream is not open: BEGIN, or the end of a block whose BEGIN was held back.
+func (s *session) holds(script *planner.Script) bool {
+	if s.up != nil || len(script.Statements) != 1 {
+		return false
+	}
+	t, ok := script.Statements[0].Action.(*planner.Transaction)
+	if !ok || t.Chain {
+		return false
+	}
+	switch t.Kind {
+	case planner.Begin:
+		return s.heldBegin == ""
+	case planner.Commit, planner.Rollback:
+		return s.heldBegin != ""
+	}
+	return false
+}
+
+// controlHeld runs a transaction command that was taken for one of ours. By the time it
+// runs the upstream may be open: then it is the upstream's.
+func (s *session) controlHeld(st *planner.Statement, t *planner.Transaction) (tag string, err error) {
+	if s.up != nil {
+		return "", (&batch{s: s}).relay(st.Text, false)
+	}
+	if tag, err = s.control(t); err != nil {
+		return "", err
+	}
+	s.heldBegin = ""
+	if t.Kind == planner.Begin {
+		s.heldBegin = st.Text
+	}
+	return tag, nil
+}
+
+// releaseBegin begins in the upstream what was held back, in the state that it is in.
+func (s *session) releaseBegin() error {
+	if s.heldBegin == "" {
+		return nil
+	}
+	begin := s.heldBegin
+	s.heldBegin = ""
+	fs, err := s.up.exchange(encode(&pgproto3.Query{String: begin}), func(kind byte) bool { return kind == 'Z' })
+	if err != nil {
+		return err
+	}
+	if err := s.each(fs, func(byte, []byte) error { return nil }); err != nil {
+		return err
+	}
+	if s.state == failed {
+		return s.abortUpstream()
+	}
+	return nil
+}
