@@ -55,10 +55,11 @@ var clients = []struct{ name, command string }{
 // TestClients runs one scenario with every client library against the program: each
 // prints what testdata/clients/golden says.
 func TestClients(t *testing.T) {
-	testClients(t, "--dev-mode", "--port", "0")
+	testClients(t, nil, "--dev-mode", "--port", "0")
 }
 
-// TestClientsThroughProxy is TestClients with a PostgreSQL behind the program.
+// TestClientsThroughProxy is TestClients with a PostgreSQL behind the program, and with
+// calls inside statements that run there, for the clients that have the mode.
 func TestClientsThroughProxy(t *testing.T) {
 	config := filepath.Join(t.TempDir(), "raisin.toml")
 	upstream, err := url.Parse(wiretest.PostgresURL(t))
@@ -81,10 +82,12 @@ url = %q
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	testClients(t, "--config", config)
+	testClients(t, []string{"psql", "pgx", "jdbc", "psycopg3", "node"}, "--config", config)
 }
 
-func testClients(t *testing.T, args ...string) {
+// testClients runs the program with args, and the clients against it; those in mixed have
+// that mode too.
+func testClients(t *testing.T, mixed []string, args ...string) {
 	t.Helper()
 	packages := []string{"./cmd/raisinproxy"}
 	for _, c := range clients {
@@ -99,6 +102,9 @@ func testClients(t *testing.T, args ...string) {
 		modes := []string{"scenario", "anonymous"}
 		if c.name == "psql" {
 			modes = append(modes, "meta")
+		}
+		if slices.Contains(mixed, c.name) {
+			modes = append(modes, "mixed")
 		}
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

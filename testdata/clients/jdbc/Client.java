@@ -3,6 +3,9 @@ import java.sql.DriverManager;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.StringJoiner;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -26,6 +29,8 @@ public class Client {
             System.out.println(failure(ACQUIRE, "seat:jdbc", 5000L));
             System.out.println(failure(CLAIM, "pool:jdbc", 1L, 5L));
             System.out.println("select: " + one("SELECT 1")[0]);
+        } else if (args.length > 0 && args[0].equals("mixed")) {
+            mixed();
         } else {
             scenario();
         }
@@ -91,17 +96,104 @@ public class Client {
         System.out.println("done");
     }
 
+    static void mixed() throws SQLException {
+        try (Statement st = conn.createStatement()) {
+            st.execute("SET client_min_messages = warning");
+            st.execute("DROP SCHEMA IF EXISTS jdbc CASCADE");
+            st.execute("CREATE SCHEMA jdbc");
+            st.execute("SET search_path = jdbc");
+            st.execute("CREATE TABLE orders (id serial, flight text, buyer text, seats_left bigint)");
+            st.execute("CREATE TABLE seats (id text PRIMARY KEY, buyer text, fence bigint)");
+            st.execute("INSERT INTO seats VALUES ('14A'), ('14B')");
+            st.execute("CREATE TABLE jobs (id int, state text)");
+            st.execute("INSERT INTO jobs VALUES (1, 'ready'), (2, 'done'), (3, 'ready')");
+        }
+
+        try (PreparedStatement insert = conn.prepareStatement("INSERT INTO orders(flight, buyer, seats_left) SELECT 'AA123', ?, c.remaining FROM raisin_inventory_claim('flight:AA123', 1, 180) c WHERE c.claimed RETURNING id");
+                PreparedStatement last = conn.prepareStatement("INSERT INTO orders(flight, buyer, seats_left) SELECT 'AA124', ?, c.remaining FROM raisin_inventory_claim('flight:AA124', 1, 2) c WHERE c.claimed RETURNING id")) {
+            for (int i = 0; i < 11; i++) {
+                String buyer = "buyer " + i;
+                List<Object[]> found = rows(i < 7 ? insert : last, buyer);
+                if (found.isEmpty()) {
+                    System.out.println("insert: none");
+                    continue;
+                }
+                Object[] order = one("SELECT buyer, seats_left FROM orders WHERE id = ?", found.get(0)[0]);
+                want(found.size() == 1 && found.get(0)[0] instanceof Integer && order[0].equals(buyer), "order of " + buyer);
+                System.out.println("insert: " + found.get(0)[0] + " " + order[1]);
+            }
+        }
+
+        try (PreparedStatement update = conn.prepareStatement("WITH l AS (SELECT * FROM raisin_lock_acquire('seat:' || ?, 5000)) UPDATE seats SET buyer = ?, fence = l.token FROM l WHERE l.acquired AND seats.id = ? AND coalesce(seats.fence, 0) < l.token RETURNING seats.id")) {
+            String[] ids = {"14A", "14A", "14B", "14A", "14B", "14A", "14A"};
+            for (int i = 0; i < ids.length; i++) {
+                if (i == 6) {
+                    System.out.println("release: " + letter(one("SELECT raisin_lock_release('seat:' || id, fence) FROM seats WHERE id = ?", ids[i])[0]));
+                }
+                String buyer = "buyer " + i;
+                List<Object[]> found = rows(update, ids[i], buyer, ids[i]);
+                if (found.isEmpty()) {
+                    System.out.println("update: none");
+                    continue;
+                }
+                Object[] seat = one("SELECT buyer, fence FROM seats WHERE id = ?", found.get(0)[0]);
+                want(found.size() == 1 && seat[0].equals(buyer) && (Long) seat[1] > 1L << 50, "seat of " + buyer);
+                System.out.println("update: " + found.get(0)[0]);
+            }
+        }
+
+        try (PreparedStatement jobs = conn.prepareStatement("SELECT id, raisin_lock_acquire('job:' || id, 60000) FROM jobs WHERE state = 'ready' ORDER BY id LIMIT 10")) {
+            for (int i = 0; i < 7; i++) {
+                if (i == 6) {
+                    try (Statement st = conn.createStatement()) {
+                        st.execute("INSERT INTO jobs VALUES (5, 'ready')");
+                    }
+                }
+                StringJoiner text = new StringJoiner(", ");
+                for (Object[] row : rows(jobs)) {
+                    String json = row[1].toString();
+                    boolean acquired = json.contains("\"acquired\": true");
+                    want(acquired || json.equals("{\"acquired\": false}"), "json " + json);
+                    text.add((Integer) row[0] + " " + letter(acquired));
+                }
+                System.out.println("rows: " + text);
+            }
+        }
+
+        conn.setAutoCommit(false);
+        want(failure("INSERT INTO orders(flight, buyer) VALUES ('AA125', ?) RETURNING id", "nobody").equals("no error"), "an error");
+        System.out.println("error: " + failure("INSERT INTO orders(flight, seats_left) SELECT 'AA125', l.token FROM raisin_lock_acquire(?, 5000) l RETURNING id", ""));
+        System.out.println("aborted: " + failure("SELECT 1"));
+        conn.rollback();
+        System.out.println("orders: " + one("SELECT count(*) FROM orders")[0]);
+        try (Statement st = conn.createStatement()) {
+            st.execute("DROP SCHEMA jdbc CASCADE");
+        }
+        conn.commit();
+        System.out.println("done");
+    }
+
     /** The only row of a statement, in the driver's native types. */
     static Object[] one(String sql, Object... args) throws SQLException {
-        try (PreparedStatement st = conn.prepareStatement(sql); ResultSet rs = run(st, args)) {
-            want(rs.next(), "no row from " + sql);
-            Object[] row = new Object[rs.getMetaData().getColumnCount()];
-            for (int i = 0; i < row.length; i++) {
-                row[i] = rs.getObject(i + 1);
-            }
-            want(!rs.next(), "a second row from " + sql);
-            return row;
+        try (PreparedStatement st = conn.prepareStatement(sql)) {
+            List<Object[]> rows = rows(st, args);
+            want(rows.size() == 1, rows.size() + " rows from " + sql);
+            return rows.get(0);
         }
+    }
+
+    static List<Object[]> rows(PreparedStatement st, Object... args) throws SQLException {
+        List<Object[]> rows = new ArrayList<>();
+        try (ResultSet rs = run(st, args)) {
+            while (rs.next()) {
+                Object[] row = new Object[rs.getMetaData().getColumnCount()];
+                for (int i = 0; i < row.length; i++) {
+                    row[i] = rs.getObject(i + 1);
+                }
+                rows.add(row);
+            }
+        }
+        return rows;
     }
 
     static ResultSet run(PreparedStatement st, Object... args) throws SQLException {

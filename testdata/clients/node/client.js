@@ -93,9 +93,68 @@ async function anonymous() {
   console.log('select:', await scalar('SELECT 1'));
 }
 
+async function mixed() {
+  for (const sql of [
+    'SET client_min_messages = warning', 'DROP SCHEMA IF EXISTS node CASCADE', 'CREATE SCHEMA node', 'SET search_path = node',
+    'CREATE TABLE orders (id serial, flight text, buyer text, seats_left bigint)',
+    'CREATE TABLE seats (id text PRIMARY KEY, buyer text, fence bigint)', "INSERT INTO seats VALUES ('14A'), ('14B')",
+    'CREATE TABLE jobs (id int, state text)', "INSERT INTO jobs VALUES (1, 'ready'), (2, 'done'), (3, 'ready')",
+  ]) await client.query(sql);
+  const all = async (statement, values) => (await client.query({ ...statement, values })).rows;
+
+  const insert = {
+    name: 'insert',
+    text: "INSERT INTO orders(flight, buyer, seats_left) SELECT 'AA123', $1, c.remaining FROM raisin_inventory_claim('flight:AA123', 1, 180) c WHERE c.claimed RETURNING id",
+  };
+  const last = { name: 'last', text: insert.text.replaceAll('AA123', 'AA124').replace('180', '2') };
+  for (let i = 0; i < 11; i++) {
+    const found = await all(i < 7 ? insert : last, [`buyer ${i}`]);
+    if (found.length === 0) {
+      console.log('insert: none');
+      continue;
+    }
+    const order = await row('SELECT buyer, seats_left FROM orders WHERE id = $1', [found[0].id]);
+    assert.ok(found.length === 1 && order.buyer === `buyer ${i}`);
+    console.log('insert:', found[0].id, String(bigint(order.seats_left)));
+  }
+
+  const update = {
+    name: 'update',
+    text: "WITH l AS (SELECT * FROM raisin_lock_acquire('seat:' || $1, 5000)) UPDATE seats SET buyer = $2, fence = l.token FROM l WHERE l.acquired AND seats.id = $1 AND coalesce(seats.fence, 0) < l.token RETURNING seats.id",
+  };
+  for (const [i, id] of ['14A', '14A', '14B', '14A', '14B', '14A', '14A'].entries()) {
+    if (i === 6) console.log('release:', letter(await scalar("SELECT raisin_lock_release('seat:' || id, fence) FROM seats WHERE id = $1", [id])));
+    const found = await all(update, [id, `buyer ${i}`]);
+    if (found.length === 0) {
+      console.log('update: none');
+      continue;
+    }
+    const seat = await row('SELECT buyer, fence FROM seats WHERE id = $1', [found[0].id]);
+    assert.ok(found.length === 1 && seat.buyer === `buyer ${i}` && bigint(seat.fence) > 2n ** 50n);
+    console.log('update:', found[0].id);
+  }
+
+  const jobs = { name: 'rows', text: "SELECT id, raisin_lock_acquire('job:' || id, 60000) FROM jobs WHERE state = 'ready' ORDER BY id LIMIT 10" };
+  for (let i = 0; i < 7; i++) {
+    if (i === 6) await client.query("INSERT INTO jobs VALUES (5, 'ready')");
+    const found = await all(jobs);
+    console.log('rows:', found.map((r) => `${r.id} ${letter(JSON.parse(r.raisin_lock_acquire).acquired)}`).join(', '));
+  }
+
+  await client.query('BEGIN');
+  await client.query("INSERT INTO orders(flight, buyer) VALUES ('AA125', $1)", ['nobody']);
+  const refused = { name: 'refused', text: "INSERT INTO orders(flight, seats_left) SELECT 'AA125', l.token FROM raisin_lock_acquire($1, 5000) l" };
+  console.log('error:', await failure({ ...refused, values: [''] }));
+  console.log('aborted:', await failure('SELECT 1'));
+  await client.query('ROLLBACK');
+  console.log('orders:', String(bigint(await scalar('SELECT count(*) FROM orders'))));
+  await client.query('DROP SCHEMA node CASCADE');
+  console.log('done');
+}
+
 async function main() {
   await client.connect();
-  await (process.argv[2] === 'anonymous' ? anonymous() : scenario());
+  await ({ anonymous, mixed }[process.argv[2]] ?? scenario)();
   await client.end();
 }
 

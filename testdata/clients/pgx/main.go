@@ -27,9 +27,12 @@ func main() {
 	defer cancel()
 	conn, err := pgx.Connect(ctx, "") // everything comes from the PG* variables
 	check(err)
-	if len(os.Args) > 1 && os.Args[1] == "anonymous" {
+	switch {
+	case len(os.Args) > 1 && os.Args[1] == "anonymous":
 		anonymous(ctx, conn)
-	} else {
+	case len(os.Args) > 1 && os.Args[1] == "mixed":
+		mixed(ctx, conn)
+	default:
 		scenario(ctx, conn)
 	}
 	check(conn.Close(ctx))
@@ -104,14 +107,100 @@ func anonymous(ctx context.Context, conn *pgx.Conn) {
 	fmt.Println("select:", values(ctx, conn, "SELECT 1")[0])
 }
 
-// values returns the only row of a statement, in pgx's native types.
-func values(ctx context.Context, conn *pgx.Conn, sql string, args ...any) []any {
+func mixed(ctx context.Context, conn *pgx.Conn) {
+	for _, sql := range []string{
+		"SET client_min_messages = warning", "DROP SCHEMA IF EXISTS pgx CASCADE", "CREATE SCHEMA pgx", "SET search_path = pgx",
+		"CREATE TABLE orders (id serial, flight text, buyer text, seats_left bigint)",
+		"CREATE TABLE seats (id text PRIMARY KEY, buyer text, fence bigint)", "INSERT INTO seats VALUES ('14A'), ('14B')",
+		"CREATE TABLE jobs (id int, state text)", "INSERT INTO jobs VALUES (1, 'ready'), (2, 'done'), (3, 'ready')",
+	} {
+		_, err := conn.Exec(ctx, sql)
+		check(err)
+	}
+	for name, sql := range map[string]string{
+		"insert": "INSERT INTO orders(flight, buyer, seats_left) SELECT 'AA123', $1, c.remaining FROM raisin_inventory_claim('flight:AA123', 1, 180) c WHERE c.claimed RETURNING id",
+		"last":   "INSERT INTO orders(flight, buyer, seats_left) SELECT 'AA124', $1, c.remaining FROM raisin_inventory_claim('flight:AA124', 1, 2) c WHERE c.claimed RETURNING id",
+		"update": "WITH l AS (SELECT * FROM raisin_lock_acquire('seat:' || $1, 5000)) UPDATE seats SET buyer = $2, fence = l.token FROM l WHERE l.acquired AND seats.id = $1 AND coalesce(seats.fence, 0) < l.token RETURNING seats.id",
+		"rows":   "SELECT id, raisin_lock_acquire('job:' || id, 60000) FROM jobs WHERE state = 'ready' ORDER BY id LIMIT 10",
+	} {
+		_, err := conn.Prepare(ctx, name, sql)
+		check(err)
+	}
+
+	for i := range 11 {
+		buyer := fmt.Sprint("buyer ", i)
+		name := "insert"
+		if i >= 7 {
+			name = "last"
+		}
+		found := all(ctx, conn, name, buyer)
+		if len(found) == 0 {
+			fmt.Println("insert: none")
+			continue
+		}
+		order := values(ctx, conn, "SELECT buyer, seats_left FROM orders WHERE id = $1", found[0][0])
+		want(len(found) == 1 && order[0] == buyer, "orders %v %v", found, order)
+		fmt.Println("insert:", found[0][0], order[1])
+	}
+
+	for i, id := range []string{"14A", "14A", "14B", "14A", "14B", "14A", "14A"} {
+		if i == 6 {
+			fmt.Println("release:", letter(values(ctx, conn, "SELECT raisin_lock_release('seat:' || id, fence) FROM seats WHERE id = $1", id)[0]))
+		}
+		buyer := fmt.Sprint("buyer ", i)
+		found := all(ctx, conn, "update", id, buyer)
+		if len(found) == 0 {
+			fmt.Println("update: none")
+			continue
+		}
+		seat := values(ctx, conn, "SELECT buyer, fence FROM seats WHERE id = $1", found[0][0])
+		want(len(found) == 1 && seat[0] == buyer && seat[1].(int64) > 1<<50, "seats %v %v", found, seat)
+		fmt.Println("update:", found[0][0])
+	}
+
+	for i := range 7 {
+		if i == 6 {
+			_, err := conn.Exec(ctx, "INSERT INTO jobs VALUES (5, 'ready')")
+			check(err)
+		}
+		var text []string
+		for _, row := range all(ctx, conn, "rows") {
+			grant, isObject := row[1].(map[string]any)
+			want(isObject, "grant %v (%T)", row[1], row[1])
+			text = append(text, fmt.Sprint(row[0].(int32), " ", letter(grant["acquired"])))
+		}
+		fmt.Println("rows:", strings.Join(text, ", "))
+	}
+
+	tx, err := conn.Begin(ctx)
+	check(err)
+	_, err = tx.Exec(ctx, "INSERT INTO orders(flight, buyer) VALUES ('AA125', $1)", "nobody")
+	check(err)
+	_, err = tx.Exec(ctx, "INSERT INTO orders(flight, seats_left) SELECT 'AA125', l.token FROM raisin_lock_acquire($1, 5000) l", "")
+	fmt.Println("error:", sqlState(err))
+	_, err = tx.Exec(ctx, "SELECT 1")
+	fmt.Println("aborted:", sqlState(err))
+	check(tx.Rollback(ctx))
+	fmt.Println("orders:", values(ctx, conn, "SELECT count(*) FROM orders")[0])
+	_, err = conn.Exec(ctx, "DROP SCHEMA pgx CASCADE")
+	check(err)
+	fmt.Println("done")
+}
+
+// all returns the rows of a statement, in pgx's native types.
+func all(ctx context.Context, conn *pgx.Conn, sql string, args ...any) [][]any {
 	rows, err := conn.Query(ctx, sql, args...)
 	check(err)
-	all, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) ([]any, error) { return r.Values() })
+	found, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) ([]any, error) { return r.Values() })
 	check(err)
-	want(len(all) == 1, "%d rows from %s", len(all), sql)
-	return all[0]
+	return found
+}
+
+// values returns the only row of a statement, in pgx's native types.
+func values(ctx context.Context, conn *pgx.Conn, sql string, args ...any) []any {
+	found := all(ctx, conn, sql, args...)
+	want(len(found) == 1, "%d rows from %s", len(found), sql)
+	return found[0]
 }
 
 func letter(v any) string {

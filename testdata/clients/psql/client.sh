@@ -1,6 +1,6 @@
 #!/bin/sh
-# The client scenario of ../README.md with psql: \gset, \gdesc, PREPARE and EXECUTE; `meta` is a third mode, for
-# \conninfo, \timing, \gdesc and \watch. psql has no types: \gdesc shows them, first, since it must not acquire.
+# The client scenario of ../README.md with psql: \gset, \gdesc, PREPARE and EXECUTE; `mixed` is plain SQL, since
+# psql 15 has no bound parameters; `meta` is a mode of its own, for \conninfo, \timing, \gdesc and \watch. psql has no types: \gdesc shows them, first, since it must not acquire.
 set -eu
 run() { psql -X -q -A -t "$@"; }
 
@@ -94,6 +94,75 @@ anonymous() {
 	SQL
 }
 
+# Each `ask` names what the rows after it answer.
+mixed_sql() {
+	cat <<-'SQL'
+		\pset fieldsep ' '
+		DROP SCHEMA IF EXISTS psql CASCADE;
+		CREATE SCHEMA psql;
+		SET search_path = psql;
+		CREATE TABLE orders (id serial, flight text, buyer text, seats_left bigint);
+		CREATE TABLE seats (id text PRIMARY KEY, buyer text, fence bigint);
+		INSERT INTO seats VALUES ('14A'), ('14B');
+		CREATE TABLE jobs (id int, state text);
+		INSERT INTO jobs VALUES (1, 'ready'), (2, 'done'), (3, 'ready');
+	SQL
+	for order in 'AA123 180' 'AA123 180' 'AA123 180' 'AA123 180' 'AA123 180' 'AA123 180' 'AA123 180' 'AA124 2' 'AA124 2' 'AA124 2' 'AA124 2'; do
+		cat <<-SQL
+			\\echo ask insert
+			\\set buyer 'buyer of ${order#* }'
+			\\set id 0
+			INSERT INTO orders(flight, buyer, seats_left) SELECT '${order% *}', :'buyer', c.remaining FROM raisin_inventory_claim('flight:${order% *}', 1, ${order#* }) c WHERE c.claimed RETURNING id \\gset
+			SELECT id, seats_left FROM orders WHERE id = :id AND buyer = :'buyer';
+		SQL
+	done
+	for seat in 14A 14A 14B 14A 14B 14A release 14A; do
+		if [ $seat = release ]; then
+			cat <<-'SQL'
+				\echo ask release
+				SELECT raisin_lock_release('seat:' || id, fence) FROM seats WHERE id = '14A';
+			SQL
+			continue
+		fi
+		cat <<-SQL
+			\\echo ask update
+			\\set id $seat
+			WITH l AS (SELECT * FROM raisin_lock_acquire('seat:' || :'id', 5000)) UPDATE seats SET buyer = 'buyer', fence = l.token FROM l WHERE l.acquired AND seats.id = :'id' AND coalesce(seats.fence, 0) < l.token RETURNING seats.id;
+		SQL
+	done
+	for round in 1 2 3 4 5 6 7; do
+		[ $round != 7 ] || echo "INSERT INTO jobs VALUES (5, 'ready');"
+		cat <<-'SQL'
+			\echo ask rows
+			SELECT id, raisin_lock_acquire('job:' || id, 60000) FROM jobs WHERE state = 'ready' ORDER BY id LIMIT 10;
+		SQL
+	done
+	cat <<-'SQL'
+		BEGIN;
+		INSERT INTO orders(flight, buyer) VALUES ('AA125', 'nobody');
+		\echo ask error
+		INSERT INTO orders(flight, seats_left) SELECT 'AA125', l.token FROM raisin_lock_acquire('', 5000) l;
+		\echo :SQLSTATE
+		\echo ask aborted
+		SELECT 1;
+		\echo :SQLSTATE
+		ROLLBACK;
+		\echo ask orders
+		SELECT count(*) FROM orders;
+		DROP SCHEMA psql CASCADE;
+		\echo done
+	SQL
+}
+
+mixed() {
+	mixed_sql | run 2>/dev/null | awk '
+	function answer() { if (asked != "") print asked ": " (answers == "" ? "none" : answers); answers = "" }
+	$1 == "ask" { answer(); asked = $2; next }
+	$1 == "done" { answer(); print; next }
+	asked == "rows" { $0 = $1 (/"acquired": true/ ? " t" : / [{]"acquired": false[}]$/ ? " f" : " unexpected " $0) }
+	{ answers = answers (answers == "" ? "" : ", ") $0 }'
+}
+
 meta() {
 	run -c '\conninfo' | grep -q "as user \"$PGUSER\" .*at port \"$PGPORT\"" && echo 'conninfo: ok'
 	run <<-'SQL' | grep -q '^Time: [0-9.]* ms' && echo 'timing: ok'
@@ -113,6 +182,7 @@ meta() {
 
 case ${1-} in
 anonymous) anonymous ;;
+mixed) mixed ;;
 meta) meta ;;
 *) scenario | judge ;;
 esac

@@ -31,6 +31,11 @@ def main():
         conn.close()
         return
 
+    if sys.argv[1:] == ["mixed"]:
+        mixed(conn, row, failure)
+        conn.close()
+        return
+
     key = "seat:psycopg3"
     acquired, got, token, expires = row("SELECT * FROM raisin_lock_acquire(%s, %s)", (key, 5000), binary=True)
     assert got == key and type(token) is int and token > 2**50, (got, token)
@@ -72,6 +77,74 @@ def main():
     print("alive:", row("SELECT 1")[0])
     conn.commit()
     conn.close()
+    print("done")
+
+
+def mixed(conn, row, failure):
+    for sql in (
+        "SET client_min_messages = warning",
+        "DROP SCHEMA IF EXISTS psycopg3 CASCADE",
+        "CREATE SCHEMA psycopg3",
+        "SET search_path = psycopg3",
+        "CREATE TABLE orders (id serial, flight text, buyer text, seats_left bigint)",
+        "CREATE TABLE seats (id text PRIMARY KEY, buyer text, fence bigint)",
+        "INSERT INTO seats VALUES ('14A'), ('14B')",
+        "CREATE TABLE jobs (id int, state text)",
+        "INSERT INTO jobs VALUES (1, 'ready'), (2, 'done'), (3, 'ready')",
+    ):
+        conn.execute(sql)
+
+    def rows(i, sql, args=None):  # text and binary results in turn
+        return conn.execute(sql, args, prepare=True, binary=i % 2 == 1).fetchall()
+
+    insert = (
+        "INSERT INTO orders(flight, buyer, seats_left) SELECT 'AA123', %s, c.remaining"
+        " FROM raisin_inventory_claim('flight:AA123', 1, 180) c WHERE c.claimed RETURNING id"
+    )
+    last = insert.replace("AA123", "AA124").replace("180", "2")
+    for i in range(11):
+        buyer = f"buyer {i}"
+        found = rows(i, insert if i < 7 else last, (buyer,))
+        if not found:
+            print("insert: none")
+            continue
+        ((order,),) = found
+        got, left = row("SELECT buyer, seats_left FROM orders WHERE id = %s", (order,))
+        assert got == buyer, got
+        print("insert:", order, left)
+
+    update = (
+        "WITH l AS (SELECT * FROM raisin_lock_acquire('seat:' || %(id)s, 5000)) UPDATE seats SET buyer = %(buyer)s, fence = l.token"
+        " FROM l WHERE l.acquired AND seats.id = %(id)s AND coalesce(seats.fence, 0) < l.token RETURNING seats.id"
+    )
+    for i, seat in enumerate(("14A", "14A", "14B", "14A", "14B", "14A", "14A")):
+        if i == 6:
+            print("release:", letter(row("SELECT raisin_lock_release('seat:' || id, fence) FROM seats WHERE id = %s", (seat,))[0]))
+        buyer = f"buyer {i}"
+        found = rows(i, update, {"id": seat, "buyer": buyer})
+        if not found:
+            print("update: none")
+            continue
+        ((seat,),) = found
+        got, fence = row("SELECT buyer, fence FROM seats WHERE id = %s", (seat,))
+        assert got == buyer and fence > 2**50, (got, fence)
+        print("update:", seat)
+
+    for i in range(7):
+        if i == 6:
+            conn.execute("INSERT INTO jobs VALUES (5, 'ready')")
+        found = rows(i, "SELECT id, raisin_lock_acquire('job:' || id, 60000) FROM jobs WHERE state = 'ready' ORDER BY id LIMIT 10")
+        print("rows:", ", ".join(f"{job} {letter(json.loads(text)['acquired'])}" for job, text in found))
+
+    conn.autocommit = False
+    conn.execute("INSERT INTO orders(flight, buyer) VALUES ('AA125', %s)", ("nobody",))
+    refused = "INSERT INTO orders(flight, seats_left) SELECT 'AA125', l.token FROM raisin_lock_acquire(%s, 5000) l"
+    print("error:", failure(refused, ("",), prepare=True))
+    print("aborted:", failure("SELECT 1"))
+    conn.rollback()
+    print("orders:", row("SELECT count(*) FROM orders")[0])
+    conn.execute("DROP SCHEMA psycopg3 CASCADE")
+    conn.commit()
     print("done")
 
 
