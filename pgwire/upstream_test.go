@@ -84,7 +84,7 @@ func TestLockSessionsOpenNoUpstream(t *testing.T) {
 }
 
 // TestClientGoneCancelsUpstream: the statement of a client that hangs up is cancelled,
-// and its connection closed (case 37).
+// and its connection closed.
 func TestClientGoneCancelsUpstream(t *testing.T) {
 	server, direct := startProxied(t)
 	conn := connect(t, server.addr, "alice")
@@ -105,7 +105,7 @@ func TestClientGoneCancelsUpstream(t *testing.T) {
 }
 
 // TestUnreadRowsTakeNoMemory: the rows that a client does not read wait in the
-// upstream (case 36). 100 million of them would take gigabytes.
+// upstream. 100 million of them would take gigabytes.
 func TestUnreadRowsTakeNoMemory(t *testing.T) {
 	server, direct := startProxied(t)
 	conn := connect(t, server.addr, "alice")

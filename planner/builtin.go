@@ -31,7 +31,7 @@ func fixed(t datum.Type, v datum.Datum) builtinFunc {
 	return builtinFunc{result: t, ask: func(Env, []datum.Datum) (datum.Datum, error) { return v, nil }}
 }
 
-// builtins are the functions of contract section 6 and those of the statements
+// builtins are the functions of an embedded server and those of the statements
 // that clients send by themselves.
 var builtins = map[string]builtinFunc{
 	"version":               infoFunc(datum.Text, InfoVersion),

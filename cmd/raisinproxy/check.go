@@ -110,7 +110,7 @@ func (k *checker) checkConnections() {
 	}
 }
 
-// reservedConnections is the number that the contract keeps for admin_users.
+// reservedConnections is how many connections are kept for admin_users.
 const reservedConnections = 3
 
 func (k *checker) checkTLS() {
