@@ -24,7 +24,10 @@ type batch struct {
 func (s *session) queryBatch(script *planner.Script) {
 	s.announce(script)
 	b := &batch{s: s}
-	err := b.run(script)
+	err := error(errEncoding)
+	if !s.text.converts() {
+		err = b.run(script)
+	}
 	if err == nil && b.hidden {
 		err = b.relay("COMMIT", true)
 	}
@@ -80,7 +83,9 @@ func (b *batch) failed(err error) error {
 			return err
 		}
 	}
-	switch {
+	switch status, _ := b.s.up.transaction(); {
+	case status == statusIdle: // a COMMIT that failed has rolled back
+		return nil
 	case b.hidden:
 		return b.relay("ROLLBACK", true)
 	case abort:
@@ -90,6 +95,11 @@ func (b *batch) failed(err error) error {
 }
 
 func (b *batch) statement(st *planner.Statement) error {
+	if (mixed(st) != nil || st.Mentions) && b.s.up.dirty {
+		if err := b.s.readFacts(); err != nil {
+			return err
+		}
+	}
 	if m := mixed(st); m != nil {
 		return b.mixed(st)
 	}
@@ -123,14 +133,18 @@ func (b *batch) control(t *planner.Transaction, text string) error {
 	switch t.Kind {
 	case planner.Begin:
 		b.hidden = false // from here on the client did
-		if len(t.Modes) > 0 {
-			if err := b.relay("SET TRANSACTION "+text[strings.IndexAny(text, " \t\n"):], true); err != nil {
+		for _, m := range t.Modes {
+			// By name, as SET TRANSACTION does: the text may have any form.
+			if err := b.relay("SET LOCAL "+m.Name+" = '"+m.Values[0].Text+"'", true); err != nil {
 				return err
 			}
 		}
 		b.s.out.commandComplete(t.Tag)
 		return nil
 	case planner.Commit, planner.Rollback:
+		if t.Chain {
+			return pgerr.Newf(codes.NoActiveSQLTransaction, "%s AND CHAIN can only be used in transaction blocks", t.Tag)
+		}
 		b.s.warn(codes.NoActiveSQLTransaction, "there is no transaction in progress")
 		b.hidden = false
 		return b.relay(text, false)

@@ -72,21 +72,27 @@ type frames []byte
 
 // each calls visit for every frame. What is not an answer but news for the client is
 // passed on to it.
-func (s *session) each(fs frames, visit func(kind byte, body []byte) error) error {
+func (s *session) each(fs frames, visit func(kind byte, body []byte) error) (failed error) {
 	for len(fs) >= frameHeader {
 		length := 1 + int(binary.BigEndian.Uint32(fs[1:]))
 		kind, body := fs[0], fs[frameHeader:length]
 		switch kind {
 		case 'A', 'N', 'S':
 			s.out.buf = append(s.out.buf, fs[:length]...)
+		case 'E':
+			// Even if an error of ours came first: the upstream drops what follows.
+			s.up.failSeries()
+			if failed == nil {
+				failed = visit(kind, body)
+			}
 		default:
-			if err := visit(kind, body); err != nil {
-				return err
+			if failed == nil {
+				failed = visit(kind, body)
 			}
 		}
 		fs = fs[length:]
 	}
-	return nil
+	return failed
 }
 
 // dropLater closes a portal of ours with the next messages, since a transaction may go on
@@ -104,10 +110,16 @@ func (s *session) ask(last string, messages ...pgproto3.FrontendMessage) (frames
 	return s.up.exchange(out, func(kind byte) bool { return kind == 'E' || strings.IndexByte(last, kind) >= 0 })
 }
 
+// errEncoding refuses what would mix two encodings in one text.
+var errEncoding = pgerr.Newf(codes.FeatureNotSupported, "a raisin_ function in a statement over tables needs client_encoding UTF8")
+
 // probe asks the upstream what a statement means. The result is the statement with the
 // types of its parameters and its columns.
 func (s *session) probe(st *planner.Statement, declared []datum.Type) (*planner.Statement, error) {
 	m := mixed(st)
+	if s.text.converts() {
+		return nil, errEncoding
+	}
 	s.up.openSeries()
 	fs, err := s.ask("Tn",
 		&pgproto3.Close{ObjectType: 'S', Name: probeName},
@@ -121,7 +133,6 @@ func (s *session) probe(st *planner.Statement, declared []datum.Type) (*planner.
 	err = s.each(fs, func(kind byte, body []byte) error {
 		switch kind {
 		case 'E':
-			s.up.failSeries()
 			return failure(body, &m.Probe)
 		case 't':
 			known.Params = readTypes(body)
@@ -316,7 +327,6 @@ func (s *session) askArguments(p *portal) (row [][]byte, err error) {
 	err = s.each(fs, func(kind byte, body []byte) error {
 		switch kind {
 		case 'E':
-			s.up.failSeries()
 			return failure(body, &m.Args)
 		case 'D':
 			row = readRow(body)
@@ -408,7 +418,6 @@ func (s *session) openMain(p *portal, values []datum.Datum) error {
 	}
 	return s.each(fs, func(kind byte, body []byte) error {
 		if kind == 'E' {
-			s.up.failSeries()
 			return failure(body, text)
 		}
 		return nil
@@ -442,8 +451,20 @@ func (s *session) mainFormats(p *portal) []int16 {
 	return result
 }
 
-// fetchRows is how many rows are fetched at once.
-const fetchRows = 128
+// Rows are fetched in slices: a few at first, so that they arrive soon, then as many as
+// fit sliceBytes, since a slice is held in memory.
+const (
+	firstRows  = 8
+	mostRows   = 1024
+	sliceBytes = 256 << 10
+)
+
+func nextSlice(rows, size int) int {
+	if size > sliceBytes {
+		return max(1, rows*sliceBytes/size)
+	}
+	return min(2*rows, mostRows)
+}
 
 // fetch passes on rows, up to maxRows if that is not 0, and at the end the tag.
 func (s *session) fetch(p *portal, maxRows int) error {
@@ -451,8 +472,9 @@ func (s *session) fetch(p *portal, maxRows int) error {
 	if maxRows == 0 {
 		maxRows = math.MaxInt
 	}
+	slice := firstRows
 	for sent := 0; ; {
-		batch := min(maxRows-sent, fetchRows)
+		batch := min(maxRows-sent, slice)
 		if p.bound.Columns == nil {
 			batch = 0
 		}
@@ -464,7 +486,6 @@ func (s *session) fetch(p *portal, maxRows int) error {
 		err = s.each(fs, func(kind byte, body []byte) error {
 			switch kind {
 			case 'E':
-				s.up.failSeries()
 				return failure(body, &m.Main)
 			case 's':
 				suspended = true
@@ -472,7 +493,7 @@ func (s *session) fetch(p *portal, maxRows int) error {
 				sent++
 				return s.passRow(p, body)
 			case 'C':
-				return s.passTag(p, body)
+				return s.passTag(p, body, sent)
 			case 'H', 'd', 'c', 'I':
 				s.pass(kind, body)
 			}
@@ -481,6 +502,7 @@ func (s *session) fetch(p *portal, maxRows int) error {
 		if err != nil {
 			return err
 		}
+		slice = nextSlice(slice, len(fs))
 		if !suspended {
 			p.state = portalDone
 			s.dropLater(p.upstream)
@@ -504,9 +526,12 @@ func (s *session) pass(kind byte, body []byte) {
 	s.out.end(start)
 }
 
-func (s *session) passTag(p *portal, body []byte) error {
+func (s *session) passTag(p *portal, body []byte, sent int) error {
 	m := mixed(p.bound)
 	p.tag = strings.TrimSuffix(string(body), "\x00")
+	if i := strings.LastIndexByte(p.tag, ' '); i >= 0 && p.bound.Columns != nil {
+		p.tag = p.tag[:i+1] + strconv.Itoa(sent) // the upstream counts the last slice only
+	}
 	if m.Explain != nil && m.Explain.Text {
 		for _, line := range m.Explain.Lines {
 			start := s.out.begin('D')
@@ -516,7 +541,7 @@ func (s *session) passTag(p *portal, body []byte) error {
 			s.out.end(start)
 		}
 	}
-	s.pass('C', body)
+	s.out.commandComplete(p.tag)
 	return nil
 }
 
@@ -591,31 +616,18 @@ func (s *session) sendRaw(row [][]byte) {
 // queryMixed answers a simple query of one statement that the upstream has a part in.
 // Its series ends with a Sync of ours, whose answer gives the transaction status.
 func (s *session) queryMixed(st *planner.Statement) {
-	err := s.runMixedQuery(st)
-	if err != nil {
+	if err := s.runMixedQuery(st); err != nil {
 		s.fail(err)
 	}
-	if s.mustAbort {
-		s.mustAbort = false
-		if err := s.abortUpstream(); err != nil {
-			s.giveUp(err)
-			s.over = true
-			return
-		}
-	}
-	if err := s.closeSeries(); err != nil {
-		s.giveUp(err)
-		s.over = true
-		return
-	}
-	s.state = noTransaction
-	s.adoptStatus()
-	s.ready()
+	s.endSeries()
 }
 
 func (s *session) runMixedQuery(st *planner.Statement) error {
 	if s.state == failed {
 		return errAborted
+	}
+	if s.text.converts() {
+		return errEncoding
 	}
 	s.up.openSeries()
 	s.beginImplicit()
@@ -631,6 +643,35 @@ func (s *session) runMixedQuery(st *planner.Statement) error {
 	}
 	s.ad.reset("", known, 0)
 	return s.runMixed(&s.ad, 0, true)
+}
+
+// queryInSeries answers a simple query of ours amid a series: it ends the series, as any
+// query does, and fails with it.
+func (s *session) queryInSeries(script *planner.Script) {
+	s.unnamed, s.unnamedPortal.state = nil, portalAbsent
+	s.runScript(script)
+	s.endSeries()
+}
+
+// endSeries ends a query whose messages were part of a series, aborted if an error of
+// ours wants it so, and tells the client in which transaction it is then.
+func (s *session) endSeries() {
+	var err error
+	if s.mustAbort {
+		s.mustAbort = false
+		err = s.abortUpstream()
+	}
+	if err == nil {
+		err = s.closeSeries()
+	}
+	if err != nil {
+		s.giveUp(err)
+		s.over = true
+		return
+	}
+	s.state = noTransaction
+	s.adoptStatus()
+	s.ready()
 }
 
 // closeSeries ends the series that we opened for ourselves.

@@ -88,6 +88,9 @@ func newRelay(hijacked *pgconn.HijackedConn, cancel *pgconn.PgConn, client net.C
 func (r *relay) expect(kind byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.copying && (kind == 'S' || kind == 'H') {
+		return // ignored there until the data ends
+	}
 	end := byte(0)
 	switch kind {
 	case 'Q', 'F':
@@ -231,7 +234,22 @@ func (r *relay) stop() {
 func (r *relay) owes() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.series) > 0 && r.lost == nil
+	return (len(r.series) > 0 || r.captured != nil) && r.lost == nil
+}
+
+// pendingEnd says whether a series has been sent whose end is not answered yet.
+func (r *relay) pendingEnd() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.series) > 0 && r.series[0].end != 0
+}
+
+// hasFailed says whether the open series has failed.
+func (r *relay) hasFailed() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.open()
+	return s != nil && s.failed
 }
 
 // cancelTimeout bounds a cancel request, which is a connection of its own.

@@ -30,6 +30,9 @@ func (s *session) route(kind byte, body []byte) verdict {
 	case s.up != nil && kind != 'X' && s.up.isCopying():
 		return s.relay(kind, body)
 	}
+	if v := s.settlePortals(kind); v != ourTurn {
+		return v
+	}
 	switch kind {
 	case 'd', 'c', 'f':
 		if s.up == nil {
@@ -41,8 +44,12 @@ func (s *session) route(kind byte, body []byte) verdict {
 		return s.routeParse(body)
 	case 'B':
 		m := message{rest: body}
-		m.text()
-		return s.routeNamed(kind, body, s.isOurs('S', m.text()), s.bind)
+		portal, statement := m.text(), m.text()
+		ours := s.isOurs('S', statement)
+		if !ours {
+			delete(s.portals, string(nameKey(portal))) // the upstream's takes its place
+		}
+		return s.routeNamed(kind, body, ours, s.bind)
 	case 'E':
 		m := message{rest: body}
 		return s.routeNamed(kind, body, s.isOurs('P', m.text()), s.execute)
@@ -63,6 +70,22 @@ func (s *session) route(kind byte, body []byte) verdict {
 		return finished
 	}
 	return s.relay(kind, body)
+}
+
+// settlePortals finds out, before a message about a portal, whether those of ours have
+// ended with a transaction that the upstream has not answered for yet.
+func (s *session) settlePortals(kind byte) verdict {
+	ours := len(s.portals) > 0 || s.unnamedPortal.state != portalAbsent
+	if s.up == nil || !ours || strings.IndexByte("BDEC", kind) < 0 {
+		return ourTurn
+	}
+	if s.up.pendingEnd() {
+		return needTurn
+	}
+	if !s.up.inSeries() {
+		s.adoptStatus()
+	}
+	return ourTurn
 }
 
 // routeFlush sends a Flush on if there is anything of its series to flush.
@@ -210,6 +233,13 @@ func (s *session) routeQuery(body []byte) verdict {
 		s.queryBatch(script)
 		return needInput
 	}
+	if s.up != nil && s.up.inSeries() {
+		if v := s.mixedTurn(); v != ourTurn {
+			return v
+		}
+		s.queryInSeries(script)
+		return needInput
+	}
 	if v := s.turn(script.Calls || s.executes(script)); v != ourTurn {
 		return v
 	}
@@ -231,6 +261,11 @@ func (s *session) routeParse(body []byte) verdict {
 	switch {
 	case v != needInput:
 		return v
+	case script == nil && len(name) > 0 && s.isOurs('S', name):
+		if v := s.turn(false); v != ourTurn {
+			return v
+		}
+		return s.failSeries(s.keep(string(name), emptyStatement)) // it exists
 	case script == nil:
 		if len(name) == 0 {
 			s.unnamed = nil
@@ -268,7 +303,7 @@ func (s *session) routeText(raw []byte, options planner.Options) (*planner.Scrip
 	if !ok {
 		return nil, needPlan
 	}
-	if s.isForUs(script) {
+	if s.isForUs(script, options) {
 		return script, needInput
 	}
 	return nil, needInput
@@ -277,7 +312,7 @@ func (s *session) routeText(raw []byte, options planner.Options) (*planner.Scrip
 // isForUs says whether a script is answered here: if it calls our functions, if it
 // chooses a branch, or if it names a prepared statement of ours. What the parser
 // refuses is the upstream's to judge, but for what the parser was not shown.
-func (s *session) isForUs(script *planner.Script) bool {
+func (s *session) isForUs(script *planner.Script, options planner.Options) bool {
 	if script.Err != nil {
 		return script.Err.Code == codes.StatementTooComplex
 	}
@@ -293,18 +328,27 @@ func (s *session) isForUs(script *planner.Script) bool {
 		case *planner.Execute:
 			ours = ours || s.isOurStatement(st)
 		case *planner.Deallocate:
-			if a.Name == "" {
+			if a.Name == "" && !options.Prepared && s.lastStatus() != statusFailed {
 				clear(s.statements)
 			}
 			ours = ours || s.isOurStatement(st)
 		case *planner.Discard:
-			if a.Tag == "DISCARD ALL" {
+			if a.Tag == "DISCARD ALL" && !options.Prepared && s.lastStatus() == statusIdle {
 				clear(s.statements)
 			}
 		}
 		ours = ours || st.Mentions
 	}
 	return ours
+}
+
+// lastStatus is the transaction status that the client was told last.
+func (s *session) lastStatus() byte {
+	if s.up == nil {
+		return s.status()
+	}
+	status, _ := s.up.transaction()
+	return status
 }
 
 // setBranch is USE BRANCH in the upstream's words.
@@ -352,16 +396,19 @@ func (s *session) takeTurn() error {
 // readFacts asks the upstream for what a call depends on and no ParameterStatus tells:
 // any relayed statement may have changed it.
 func (s *session) readFacts() error {
+	if s.blocking {
+		return s.askFacts()
+	}
+	return s.waiting(func(context.Context) error { return s.askFacts() })
+}
+
+func (s *session) askFacts() error {
 	const query = "SELECT pg_catalog.current_setting('app.branch', true), pg_catalog.current_setting('statement_timeout')"
 	messages, last := factsBySeries(query), byte('3')
 	if !s.up.inSeries() {
 		messages, last = encode(&pgproto3.Query{String: query}), 'Z'
 	}
-	var frames []byte
-	err := s.waiting(func(context.Context) (err error) {
-		frames, err = s.up.exchange(messages, func(kind byte) bool { return kind == last || kind == 'E' && last != 'Z' })
-		return err
-	})
+	frames, err := s.up.exchange(messages, func(kind byte) bool { return kind == last || kind == 'E' && last != 'Z' })
 	if err != nil {
 		return err
 	}
@@ -431,6 +478,9 @@ func (s *session) abortUpstream() error {
 	const text = "raisinproxy_aborts_this_transaction"
 	messages, last := encode(&pgproto3.Query{String: text}), byte('Z')
 	inSeries := s.up.inSeries()
+	if s.up.hasFailed() {
+		return nil // an error of its own has done so already
+	}
 	if inSeries {
 		messages, last = encode(&pgproto3.Parse{Name: "_raisin_abort", Query: text}, &pgproto3.Flush{}), 'E'
 	}
