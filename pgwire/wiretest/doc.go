@@ -36,7 +36,8 @@
 //	    Q len=3 int4(7) "abc"       … or given
 //	    startup int4(196608) cstr("user") cstr("alice") byte(0)   a frame without a type
 //	    bytes x'00ff'               bytes as they are
-//	cancel [key=wrong] [after=ssl|gss]  a CancelRequest for the connection
+//	cancel [once] [key=wrong] [after=ssl|gss]  a CancelRequest for the connection,
+//	                            repeated until what runs is answered, or once
 //	close [abrupt]                  Terminate, and wait for the server to hang up; or just hang up
 //	advance 5s; fault ARGS…         the target's clock and faults
 //	mask token                      as the argument mask, for the rest of the script
