@@ -18,6 +18,8 @@
 //	relay.go        the way there and back, and the account of what is owed
 //	held.go         BEGIN while the upstream is not open
 //	mixed.go        statements that both have a part in; batch.go, several in one query
+//	probe.go        what such a statement means; mixed_rows.go, its rows
+//	series.go       messages of ours up to a Sync, in step with the client's own
 //	auth/           who a client is; settings/, run-time parameters
 //	wiretest/       the runner of wire scripts, for tests
 //

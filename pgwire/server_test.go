@@ -128,18 +128,26 @@ func TestFiveHundredClaimers(t *testing.T) {
 	}
 }
 
-// TestClientGoneEndsItsCall: a call that waits is cancelled when its client hangs
-// up, and the session ends. (goleak and the server's end would show otherwise.)
-func TestClientGoneEndsItsCall(t *testing.T) {
-	server := startServer(t, nil)
-	conn := connect(t, server.addr, "alice")
-	server.faulty.arm(t, "stall")
+// startCall has the backend delay a call that conn makes, and returns when the call
+// waits there. Its error arrives in the channel.
+func (s *testServer) startCall(t *testing.T, conn *pgconn.PgConn, fault string) <-chan error {
+	t.Helper()
+	s.faulty.arm(t, fault)
 	done := make(chan error, 1)
 	go func() {
 		_, err := conn.Exec(t.Context(), "select raisin_lock_acquire('k', 1000)").ReadAll()
 		done <- err
 	}()
-	<-server.faulty.waiting
+	<-s.faulty.waiting
+	return done
+}
+
+// TestClientGoneEndsItsCall: a call that waits is cancelled when its client hangs
+// up, and the session ends. (goleak and the server's end would show otherwise.)
+func TestClientGoneEndsItsCall(t *testing.T) {
+	server := startServer(t, nil)
+	conn := connect(t, server.addr, "alice")
+	done := server.startCall(t, conn, "stall")
 	conn.Conn().Close()
 	if err := <-done; err == nil {
 		t.Error("the call of a client that hung up succeeded")
@@ -164,26 +172,14 @@ func TestShutdown(t *testing.T) {
 	t.Run("running", func(t *testing.T) {
 		server := startServer(t, map[string]string{"grace": "10ms"})
 		conn := connect(t, server.addr, "alice")
-		server.faulty.arm(t, "stall")
-		done := make(chan error, 1)
-		go func() {
-			_, err := conn.Exec(t.Context(), "select raisin_lock_acquire('k', 1000)").ReadAll()
-			done <- err
-		}()
-		<-server.faulty.waiting
+		done := server.startCall(t, conn, "stall")
 		server.shutdown(t)
 		wantShutdown(t, <-done)
 	})
 	t.Run("finishing", func(t *testing.T) {
 		server := startServer(t, nil)
 		conn := connect(t, server.addr, "alice")
-		server.faulty.arm(t, "slow")
-		done := make(chan error, 1)
-		go func() {
-			_, err := conn.Exec(t.Context(), "select raisin_lock_acquire('k', 1000)").ReadAll()
-			done <- err
-		}()
-		<-server.faulty.waiting
+		done := server.startCall(t, conn, "slow")
 		ended := make(chan struct{})
 		go func() {
 			server.shutdown(t)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -94,18 +95,22 @@ func callsRacingClose(t *testing.T, s *store) {
 	client := s.Clients[0]
 	var calls, gone atomic.Int32
 	var closed atomic.Bool
+	going := make(chan struct{}) // closed when the others got going, or gave up
+	start := sync.OnceFunc(func() { close(going) })
 	together(callers+1, func(worker int) {
 		if worker == callers {
-			for calls.Load() < 100 && gone.Load() < callers { // let the others get going
-				time.Sleep(time.Microsecond)
-			}
+			<-going
 			if err := client.Close(); err != nil {
 				t.Errorf("Close: %v", err)
 			}
 			closed.Store(true)
 			return
 		}
-		defer gone.Add(1)
+		defer func() {
+			if gone.Add(1) == callers {
+				start()
+			}
+		}()
 		for i := 0; ; i++ {
 			late := closed.Load()
 			_, err := client.Acquire(s.ctx, s.scope, fmt.Sprint(worker, "/", i), s.units(1000))
@@ -121,7 +126,9 @@ func callsRacingClose(t *testing.T, s *store) {
 				t.Errorf("Acquire: %v, want success, ErrUnavailable or ErrInDoubt", err)
 				return
 			}
-			calls.Add(1)
+			if calls.Add(1) == 100 {
+				start()
+			}
 		}
 	})
 	if calls.Load() < 100 {

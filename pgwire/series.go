@@ -1,0 +1,75 @@
+package pgwire
+
+import (
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"raisinproxy/planner"
+)
+
+// This file keeps series of ours, messages up to a Sync that the client did not send, in
+// step with the client's own.
+
+// queryInSeries answers a simple query of ours amid a series: it ends the series, as any
+// query does, and fails with it.
+func (s *session) queryInSeries(script *planner.Script) {
+	s.unnamed, s.unnamedPortal.state = nil, portalAbsent
+	s.runScript(script)
+	s.endSeries()
+}
+
+// endSeries ends a query whose messages were part of a series, aborted if an error of
+// ours wants it so, and tells the client in which transaction it is then.
+func (s *session) endSeries() {
+	var err error
+	if s.mustAbort {
+		s.mustAbort = false
+		err = s.abortUpstream()
+	}
+	if err == nil {
+		err = s.closeSeries()
+	}
+	if err != nil {
+		s.giveUp(err)
+		s.over = true
+		return
+	}
+	s.state = noTransaction
+	s.adoptStatus()
+	s.ready()
+}
+
+// closeSeries ends the series that we opened for ourselves.
+func (s *session) closeSeries() error {
+	if !s.up.inSeries() {
+		return nil
+	}
+	fs, err := s.up.exchange(encode(&pgproto3.Sync{}), func(kind byte) bool { return kind == 'Z' })
+	if err != nil {
+		return err
+	}
+	s.up.popSeries()
+	return s.each(fs, func(kind byte, body []byte) error {
+		if kind == 'E' { // a constraint that was deferred, for example
+			s.pass(kind, body)
+		}
+		return nil
+	})
+}
+
+// openSeries notes that messages of ours are part of a series, if none is open.
+func (r *relay) openSeries() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.open() == nil {
+		r.series = append(r.series, series{})
+	}
+}
+
+// popSeries notes that the open series has ended with a Sync of ours.
+func (r *relay) popSeries() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.open() != nil {
+		r.series = r.series[:len(r.series)-1]
+	}
+}
