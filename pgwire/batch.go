@@ -34,14 +34,7 @@ func (s *session) queryBatch(script *planner.Script) {
 	if err != nil {
 		err = b.failed(err)
 	}
-	if err != nil {
-		s.giveUp(err)
-		s.over = true
-		return
-	}
-	s.state = noTransaction
-	s.adoptStatus()
-	s.ready()
+	s.endQuery(err)
 }
 
 func (b *batch) run(script *planner.Script) error {

@@ -28,6 +28,12 @@ func (s *session) endSeries() {
 	if err == nil {
 		err = s.closeSeries()
 	}
+	s.endQuery(err)
+}
+
+// endQuery tells the client in which transaction the upstream is after a query. With an
+// error that is not the user's nothing is known of it any more: the session is over.
+func (s *session) endQuery(err error) {
 	if err != nil {
 		s.giveUp(err)
 		s.over = true

@@ -109,27 +109,11 @@ func checkEncoding(text string) *pgerr.Error {
 	for i := 0; i < len(text); {
 		r, n := utf8.DecodeRuneInString(text[i:])
 		if r == 0 || r == utf8.RuneError && n == 1 {
-			bad := text[i:]
-			return pgerr.Newf(codes.CharacterNotInRepertoire, `invalid byte sequence for encoding "UTF8": % #x`,
-				bad[:min(characterLength(bad[0]), len(bad))])
+			return pgerr.InvalidUTF8(text[i:])
 		}
 		i += n
 	}
 	return nil
-}
-
-// characterLength is how long a character is that begins with this byte
-// (pg_utf_mblen).
-func characterLength(first byte) int {
-	switch {
-	case first&0xe0 == 0xc0:
-		return 2
-	case first&0xf0 == 0xe0:
-		return 3
-	case first&0xf8 == 0xf0:
-		return 4
-	}
-	return 1
 }
 
 // parserSlots bounds how many threads are in C at once: more than there are

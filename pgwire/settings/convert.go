@@ -1,8 +1,6 @@
 package settings
 
 import (
-	"fmt"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/jeroenrinzema/psql-wire/codes"
@@ -83,25 +81,12 @@ func ValidUTF8(text []byte) error {
 	for rest := text[asciiPrefix(text):]; len(rest) > 0; {
 		r, n := utf8.DecodeRune(rest)
 		if r == 0 || r == utf8.RuneError && n == 1 {
-			return invalidBytes("UTF8", rest[:min(utf8Length(rest[0]), len(rest))])
+			return pgerr.InvalidUTF8(rest)
 		}
 		rest = rest[n:]
 		rest = rest[asciiPrefix(rest):]
 	}
 	return nil
-}
-
-// utf8Length goes by the first byte alone.
-func utf8Length(first byte) int {
-	switch {
-	case first&0xe0 == 0xc0:
-		return 2
-	case first&0xf0 == 0xe0:
-		return 3
-	case first&0xf8 == 0xf0:
-		return 4
-	}
-	return 1
 }
 
 // isASCII: text has no zero bytes.
@@ -118,18 +103,10 @@ func asciiPrefix(text []byte) int {
 
 func invalidBytes(encoding string, char []byte) error {
 	return pgerr.Newf(codes.CharacterNotInRepertoire,
-		"invalid byte sequence for encoding \"%s\": %s", encoding, hexBytes(char))
+		"invalid byte sequence for encoding \"%s\": % #x", encoding, char)
 }
 
 func untranslatable(char []byte, from, to string) error {
 	return pgerr.Newf(codes.UntranslatableCharacter,
-		"character with byte sequence %s in encoding \"%s\" has no equivalent in encoding \"%s\"", hexBytes(char), from, to)
-}
-
-func hexBytes(b []byte) string {
-	words := make([]string, len(b))
-	for i, c := range b {
-		words[i] = fmt.Sprintf("0x%02x", c)
-	}
-	return strings.Join(words, " ")
+		"character with byte sequence % #x in encoding \"%s\" has no equivalent in encoding \"%s\"", char, from, to)
 }
