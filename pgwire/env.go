@@ -26,6 +26,9 @@ func (s *session) Call(f *sqlfuncs.Function, args []datum.Datum) (sqlfuncs.Row, 
 	if s.server.cfg.Upstream == nil {
 		s.refresh() // the statement itself may have changed the branch
 	}
+	if s.text.unsafe { // since the statement was prepared
+		return sqlfuncs.Row{}, errEncoding
+	}
 	ctx := s.callCtx
 	if !s.deadline.IsZero() {
 		var cancel context.CancelFunc
@@ -140,6 +143,8 @@ func (s *session) command(st *planner.Statement) (tag string, err error) {
 		return "RESET", nil
 	case *planner.Prepare:
 		return "PREPARE", s.keep(a.Name, a.Statement)
+	case *planner.PrepareMixed:
+		return "PREPARE", s.prepareMixed(a)
 	case *planner.Deallocate:
 		return s.deallocate(a.Name)
 	case *planner.Discard:

@@ -430,10 +430,11 @@ func (s *session) describe(body []byte) verdict {
 	if kind == 'S' {
 		s.out.parameterDescription(st.Params)
 	}
+	target, err := s.target(st)
 	if columns == nil {
 		s.out.noData()
-	} else if st.Described != nil {
-		s.out.describeAs(st.Described, result)
+	} else if err == nil && target.Described != nil {
+		s.out.describeAs(target.Described, result)
 	} else {
 		s.describeRows(columns, result)
 	}

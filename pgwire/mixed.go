@@ -2,6 +2,7 @@ package pgwire
 
 import (
 	"encoding/binary"
+	"errors"
 	"strconv"
 	"strings"
 
@@ -33,10 +34,20 @@ type upstreamError struct{ response pgproto3.ErrorResponse }
 
 func (f *upstreamError) Error() string { return f.response.Message }
 
-// failure makes the user's error of one about a text of ours.
-func failure(body []byte, text *planner.Text) error {
+// refusal reads an error of the upstream's.
+func refusal(body []byte) error {
 	f := &upstreamError{}
 	if err := f.response.Decode(body); err != nil {
+		return err
+	}
+	return f
+}
+
+// failure makes the user's error of one about a text of ours.
+func failure(body []byte, text *planner.Text) error {
+	err := refusal(body)
+	f, ok := errors.AsType[*upstreamError](err)
+	if !ok {
 		return err
 	}
 	r := &f.response
@@ -150,7 +161,7 @@ func (s *session) arguments(p *portal) (guards []bool, args [][]datum.Datum, err
 	}
 	args = make([][]datum.Datum, len(m.Calls))
 	for i := range m.Calls {
-		if args[i], err = readArguments(&m.Calls[i], row, guards); err != nil {
+		if args[i], err = s.readArguments(&m.Calls[i], row, guards); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -179,9 +190,13 @@ func (s *session) readRaw(p *portal) (params []datum.Datum, ok bool) {
 // askArguments has the upstream compute the guards and the arguments.
 func (s *session) askArguments(p *portal) (row [][]byte, err error) {
 	m := mixed(p.bound)
+	sql, err := s.text.toClient(m.Args.SQL)
+	if err != nil {
+		return nil, err
+	}
 	fs, err := s.ask("C",
 		&pgproto3.Close{ObjectType: 'S', Name: argsName},
-		&pgproto3.Parse{Name: argsName, Query: m.Args.SQL, ParameterOIDs: oids(p.bound.Params)},
+		&pgproto3.Parse{Name: argsName, Query: sql, ParameterOIDs: oids(p.bound.Params)},
 		bindRaw(argsName, argsName, p.raw, nil, nil),
 		&pgproto3.Execute{Portal: argsName})
 	if err != nil {
@@ -202,7 +217,7 @@ func (s *session) askArguments(p *portal) (row [][]byte, err error) {
 
 // readArguments reads the arguments of one call, unless a guard keeps it from running:
 // then they are nil.
-func readArguments(call *planner.MixedCall, row [][]byte, guards []bool) ([]datum.Datum, error) {
+func (s *session) readArguments(call *planner.MixedCall, row [][]byte, guards []bool) ([]datum.Datum, error) {
 	for _, g := range call.Guards {
 		if !guards[g] {
 			return nil, nil
@@ -214,7 +229,11 @@ func readArguments(call *planner.MixedCall, row [][]byte, guards []bool) ([]datu
 			args[i] = datum.Null
 			continue
 		}
-		v, err := datum.Parse(call.Func.Args[i].Type, string(row[column]))
+		text, err := s.text.fromClient(row[column])
+		if err != nil {
+			return nil, err
+		}
+		v, err := datum.Parse(call.Func.Args[i].Type, string(text))
 		if err != nil {
 			return nil, err
 		}
@@ -262,7 +281,7 @@ func (s *session) openMain(p *portal, values []datum.Datum) error {
 		text, types, raw = &copied, nil, nil
 	} else {
 		for i, h := range m.Hidden {
-			encoded, err := encodeHidden(h.Type, values[i])
+			encoded, err := s.encodeHidden(h.Type, values[i])
 			if err != nil {
 				return err
 			}
@@ -270,12 +289,16 @@ func (s *session) openMain(p *portal, values []datum.Datum) error {
 			hidden = append(hidden, encoded)
 		}
 	}
+	sql, err := s.text.toClient(text.SQL)
+	if err != nil {
+		return err
+	}
 	s.lastPortal++
 	p.upstream = "_raisin_p" + strconv.Itoa(s.lastPortal)
 	p.tag = ""
 	fs, err := s.ask("2",
 		&pgproto3.Close{ObjectType: 'S', Name: mainName},
-		&pgproto3.Parse{Name: mainName, Query: text.SQL, ParameterOIDs: types},
+		&pgproto3.Parse{Name: mainName, Query: sql, ParameterOIDs: types},
 		bindRaw(p.upstream, mainName, raw, hidden, s.mainFormats(p)))
 	if err != nil {
 		return err
@@ -288,12 +311,12 @@ func (s *session) openMain(p *portal, values []datum.Datum) error {
 	})
 }
 
-func encodeHidden(t datum.Type, v datum.Datum) ([]byte, error) {
-	if v.Null {
-		return nil, nil
+func (s *session) encodeHidden(t datum.Type, v datum.Datum) ([]byte, error) {
+	v, err := s.text.valueToClient(v)
+	if v.Null || err != nil {
+		return nil, err
 	}
-	b, err := datum.AppendBinary([]byte{}, t, v)
-	return b, err
+	return datum.AppendBinary([]byte{}, t, v)
 }
 
 // queryMixed answers a simple query of one statement that the upstream has a part in.
@@ -309,21 +332,21 @@ func (s *session) runMixedQuery(st *planner.Statement) error {
 	if s.state == failed {
 		return errAborted
 	}
-	if s.text.converts() {
-		return errEncoding
-	}
 	s.up.openSeries()
 	s.beginImplicit()
 	if err := s.wrong(st); err != nil {
 		return err
 	}
-	known, err := s.probe(st, nil)
-	if err != nil {
-		return err
+	if mixed(st) != nil {
+		known, err := s.probe(st, nil)
+		if err != nil {
+			return err
+		}
+		st = known
 	}
 	if err := s.authorize(st); err != nil {
 		return err
 	}
-	s.ad.reset("", known, 0)
-	return s.runMixed(&s.ad, 0, true)
+	s.ad.reset("", st, 0)
+	return s.runPortal(&s.ad, 0, true)
 }

@@ -52,17 +52,50 @@ func nextSlice(rows, size int) int {
 
 // fetch passes on rows, up to maxRows if that is not 0, and at the end the tag.
 func (s *session) fetch(p *portal, maxRows int) error {
+	if mixed(p.bound).Rows != nil {
+		return s.fetchSlices(p, maxRows)
+	}
+	execute := s.request([]pgproto3.FrontendMessage{&pgproto3.Execute{Portal: p.upstream, MaxRows: uint32(maxRows)}})
+	suspended := false
+	err := s.stream(execute, endsWith("CsI"), func(kind byte, body []byte) error {
+		switch kind {
+		case 'E':
+			return failure(body, &mixed(p.bound).Main)
+		case 's':
+			suspended = true
+		case 'C':
+			p.tag = strings.TrimSuffix(string(body), "\x00")
+			s.explainCalls(p)
+			s.out.commandComplete(p.tag)
+		default:
+			s.pass(kind, body)
+		}
+		return nil
+	})
+	if err == nil {
+		s.fetched(p, suspended)
+	}
+	return err
+}
+
+func (s *session) fetched(p *portal, suspended bool) {
+	if suspended {
+		s.out.portalSuspended()
+		return
+	}
+	p.state = portalDone
+	s.dropLater(p.upstream)
+}
+
+// fetchSlices is fetch for a statement with calls that run for each row.
+func (s *session) fetchSlices(p *portal, maxRows int) error {
 	m := mixed(p.bound)
 	if maxRows == 0 {
 		maxRows = math.MaxInt
 	}
 	slice := firstRows
 	for sent := 0; ; {
-		batch := min(maxRows-sent, slice)
-		if p.bound.Columns == nil {
-			batch = 0
-		}
-		fs, err := s.ask("CsI", &pgproto3.Execute{Portal: p.upstream, MaxRows: uint32(batch)})
+		fs, err := s.ask("CsI", &pgproto3.Execute{Portal: p.upstream, MaxRows: uint32(min(maxRows-sent, slice))})
 		if err != nil {
 			return err
 		}
@@ -77,9 +110,7 @@ func (s *session) fetch(p *portal, maxRows int) error {
 				sent++
 				return s.passRow(p, body)
 			case 'C':
-				return s.passTag(p, body, sent)
-			case 'H', 'd', 'c', 'I':
-				s.pass(kind, body)
+				s.passTag(p, body, sent)
 			}
 			return nil
 		})
@@ -87,13 +118,8 @@ func (s *session) fetch(p *portal, maxRows int) error {
 			return err
 		}
 		slice = nextSlice(slice, len(fs))
-		if !suspended {
-			p.state = portalDone
-			s.dropLater(p.upstream)
-			return nil
-		}
-		if sent >= maxRows {
-			s.out.portalSuspended()
+		if !suspended || sent >= maxRows {
+			s.fetched(p, suspended)
 			return nil
 		}
 		if len(s.out.buf) > maxPending {
@@ -104,38 +130,29 @@ func (s *session) fetch(p *portal, maxRows int) error {
 	}
 }
 
-func (s *session) pass(kind byte, body []byte) {
-	start := s.out.begin(kind)
-	s.out.buf = append(s.out.buf, body...)
-	s.out.end(start)
-}
-
-func (s *session) passTag(p *portal, body []byte, sent int) error {
-	m := mixed(p.bound)
+// passTag tells how many rows there were: the upstream counts the last slice only.
+func (s *session) passTag(p *portal, body []byte, sent int) {
 	p.tag = strings.TrimSuffix(string(body), "\x00")
-	if i := strings.LastIndexByte(p.tag, ' '); i >= 0 && p.bound.Columns != nil {
-		p.tag = p.tag[:i+1] + strconv.Itoa(sent) // the upstream counts the last slice only
-	}
-	if m.Explain != nil && m.Explain.Text {
-		for _, line := range m.Explain.Lines {
-			start := s.out.begin('D')
-			s.out.buf = append(s.out.buf, 0, 1)
-			s.out.buf = binary.BigEndian.AppendUint32(s.out.buf, uint32(len(line)))
-			s.out.buf = append(s.out.buf, line...)
-			s.out.end(start)
-		}
+	if i := strings.LastIndexByte(p.tag, ' '); i >= 0 {
+		p.tag = p.tag[:i+1] + strconv.Itoa(sent)
 	}
 	s.out.commandComplete(p.tag)
-	return nil
+}
+
+// explainCalls adds what EXPLAIN says of the calls.
+func (s *session) explainCalls(p *portal) {
+	explain := mixed(p.bound).Explain
+	if explain == nil || !explain.Text {
+		return
+	}
+	for _, line := range explain.Lines {
+		s.sendRaw([][]byte{[]byte(line)})
+	}
 }
 
 // passRow passes on a row, with the calls that it asks for made.
 func (s *session) passRow(p *portal, body []byte) error {
 	plan := mixed(p.bound).Rows
-	if plan == nil {
-		s.pass('D', body)
-		return nil
-	}
 	row := readRow(body)
 	visible := len(p.bound.Columns)
 	if len(row) != visible+len(plan.Hidden) {
@@ -145,11 +162,8 @@ func (s *session) passRow(p *portal, body []byte) error {
 	for i, call := range plan.Calls {
 		args := make([]datum.Datum, len(call.Args))
 		for j, column := range call.Args {
-			if raw := row[visible+column]; raw == nil {
-				args[j] = datum.Null
-			} else if v, err := datum.ParseBinary(plan.Hidden[column], raw, 0); err == nil {
-				args[j] = v
-			} else {
+			var err error
+			if args[j], err = s.readHidden(plan.Hidden[column], row[visible+column]); err != nil {
 				return err
 			}
 		}
@@ -173,9 +187,22 @@ func (s *session) passRow(p *portal, body []byte) error {
 	return nil
 }
 
+// readHidden reads a column that only we see.
+func (s *session) readHidden(t datum.Type, raw []byte) (datum.Datum, error) {
+	if raw == nil {
+		return datum.Null, nil
+	}
+	v, err := datum.ParseBinary(t, raw, 0)
+	if err != nil {
+		return v, err
+	}
+	return s.text.valueFromClient(v)
+}
+
 func (s *session) encodeItem(t datum.Type, v datum.Datum, format int16) ([]byte, error) {
-	if v.Null {
-		return nil, nil
+	v, err := s.text.valueToClient(v)
+	if v.Null || err != nil {
+		return nil, err
 	}
 	if format == binaryFormat {
 		return datum.AppendBinary([]byte{}, t, v)

@@ -58,6 +58,11 @@ func (s *session) runPortal(p *portal, maxRows int, describe bool) (err error) {
 			p.state = portalBroken
 		}
 	}()
+	if p.state == portalReady && s.up != nil {
+		if err := s.openExecute(p); err != nil {
+			return err
+		}
+	}
 	if mixed(p.bound) != nil {
 		return s.runMixed(p, maxRows, describe)
 	}

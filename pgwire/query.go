@@ -81,11 +81,16 @@ func (s *session) runStatement(st *planner.Statement) error {
 // wrong is what is wrong with a statement beyond its syntax.
 func (s *session) wrong(st *planner.Statement) error {
 	if s.server.cfg.Upstream != nil {
+		if s.executesWithin(st) {
+			return errExecuteWithin
+		}
 		if err := notYet(st); err != nil {
 			return err
 		}
 	}
 	switch {
+	case st.Mentions && s.text.unsafe:
+		return errEncoding
 	case st.Err != nil && st.First != nil && st.Err.Code[:2] == classData && !s.caller.Named():
 		// A value was looked at to find this error.
 		return s.server.cfg.Functions.Authorize(&s.caller, st.First)

@@ -48,6 +48,10 @@ type relay struct {
 	pid      uint32 // of the upstream's process
 	shownPID uint32 // what the client was told instead
 	told     bool   // the upstream told the client that it ends
+	// lastWords is the error with which the upstream ended amid an exchange, as a frame.
+	lastWords []byte
+	// wake interrupts the session's reading from its client.
+	wake func()
 
 	pump sync.WaitGroup
 }
@@ -58,13 +62,6 @@ type series struct {
 	end     byte // what was sent as its end: 'S', 'Q', or 0 for nothing yet
 	failed  bool // the upstream drops everything up to a Sync
 	data    bool // a CopyDone or CopyFail is among them
-}
-
-// captured collects the answers of an exchange that the client knows nothing of.
-type captured struct {
-	frames []byte
-	done   func(kind byte) bool // whether a frame is the last
-	ended  bool
 }
 
 // errUpstreamLost is what a client is told whose upstream went away in silence.
@@ -184,37 +181,17 @@ func (r *relay) flush() error {
 	return err
 }
 
-// exchange sends messages of our own and returns their answers, up to the one that
-// done recognizes. The client sees nothing of it. The relay must be settled.
-func (r *relay) exchange(messages []byte, done func(kind byte) bool) ([]byte, error) {
-	c := &captured{done: done}
-	r.mu.Lock()
-	for r.partial && r.lost == nil { // a notification is on its way to the client
-		r.cond.Wait()
-	}
-	r.captured = c
-	r.mu.Unlock()
-	if _, err := r.conn.Write(messages); err != nil {
-		return nil, err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for (!c.ended || r.partial) && r.lost == nil {
-		r.cond.Wait()
-	}
-	r.captured = nil
-	return c.frames, r.lost
-}
-
-// start begins to forward answers. It ends when either connection does; stop waits.
-func (r *relay) start(ended func()) {
+// start begins to forward answers. It ends when either connection does; stop waits. wake
+// is called when the session has to look up from its client.
+func (r *relay) start(wake func()) {
+	r.wake = wake
 	r.pump.Go(func() {
 		err := r.forward()
 		r.mu.Lock()
 		r.lost = err
 		r.cond.Broadcast()
 		r.mu.Unlock()
-		ended()
+		wake()
 	})
 }
 
@@ -324,7 +301,7 @@ func (r *relay) forward() error {
 func (r *relay) begin() *captured {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.partial = true
+	r.partial = r.captured == nil
 	return r.captured
 }
 
@@ -372,7 +349,7 @@ func (r *relay) note(to *captured, kind byte, body []byte) {
 		binary.BigEndian.PutUint32(body, r.shownPID)
 	}
 	if to != nil {
-		to.ended = to.ended || to.done(kind)
+		r.noteCaptured(to, kind, body)
 		return
 	}
 	r.told = r.told || kind == 'E' && endsSession(body)
@@ -464,16 +441,17 @@ func (r *relay) account(kind byte) {
 
 // deliver passes bytes on to the client, or to whom captures them.
 func (r *relay) deliver(b []byte, to *captured, partial bool) error {
-	if to == nil && len(b) > 0 {
+	if to != nil {
+		r.hand(b, to, partial)
+		return nil
+	}
+	if len(b) > 0 {
 		if _, err := r.client.Write(b); err != nil {
 			return err
 		}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if to != nil {
-		to.frames = append(to.frames, b...)
-	}
 	r.partial = partial
 	r.cond.Broadcast()
 	return nil

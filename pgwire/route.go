@@ -2,6 +2,7 @@ package pgwire
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -133,7 +134,7 @@ func (s *session) routeNamed(kind byte, body []byte, ours bool, answer func([]by
 func (s *session) isMixed(body []byte) bool {
 	m := message{rest: body}
 	p, err := s.portalOf(m.text())
-	return err == nil && mixed(p.bound) != nil
+	return err == nil && s.involved(p.bound)
 }
 
 // turn makes sure that an answer of ours may be given now. calls says that it may
@@ -183,7 +184,9 @@ func (s *session) relay(kind byte, body []byte) verdict {
 	s.up.out = append(s.up.out, body...)
 	s.up.dirty = true
 	if len(s.up.out) > maxPending {
-		s.in.skip(body)
+		if _, head, ok, _ := s.in.peek(); ok {
+			s.in.skip(head) // which need not be body
+		}
 		return needRoom
 	}
 	return needInput
@@ -191,6 +194,9 @@ func (s *session) relay(kind byte, body []byte) verdict {
 
 // relayText sends a Query or a Parse on with another text.
 func (s *session) relayText(kind byte, before []byte, text string, after []byte) verdict {
+	if encoded, err := s.text.toClient(text); err == nil { // it came from there
+		text = encoded
+	}
 	body := make([]byte, 0, len(before)+len(text)+len(after)+2)
 	if kind == 'P' {
 		body = append(append(body, before...), 0)
@@ -215,9 +221,9 @@ func (s *session) routeQuery(body []byte) verdict {
 		return s.relay('Q', body)
 	}
 	if branch, ok := script.UseBranch(); ok {
-		return s.relayText('Q', nil, setBranch(branch), nil)
+		return s.relayText('Q', nil, useBranch(branch), nil)
 	}
-	if len(script.Statements) == 1 && mixed(script.Statements[0]) != nil {
+	if len(script.Statements) == 1 && s.involved(script.Statements[0]) {
 		if v := s.mixedTurn(); v != ourTurn {
 			return v
 		}
@@ -273,7 +279,7 @@ func (s *session) routeParse(body []byte) verdict {
 		return s.relay('P', body)
 	}
 	if branch, ok := script.UseBranch(); ok {
-		return s.relayText('P', name, setBranch(branch), rest)
+		return s.relayText('P', name, useBranch(branch), rest)
 	}
 	if len(script.Statements) == 1 && mixed(script.Statements[0]) != nil && s.state != failed {
 		if v := s.mixedTurn(); v != ourTurn {
@@ -288,6 +294,16 @@ func (s *session) routeParse(body []byte) verdict {
 // routeText finds the plan of a text that is to be answered here; nil if it is the
 // upstream's.
 func (s *session) routeText(raw []byte, options planner.Options) (*planner.Script, verdict) {
+	if s.up != nil && planner.MayConcern(unsafe.String(unsafe.SliceData(raw), len(raw))) {
+		// What is under way may change the settings that the text is to be read by.
+		settled, failed := s.up.settled()
+		switch {
+		case !settled:
+			return nil, needTurn
+		case s.up.dirty && !failed && s.up.inSeries() && s.lastStatus() != statusFailed:
+			return nil, needFacts // which the upstream reports at the end of the series only
+		}
+	}
 	s.refresh()
 	options.Standard = s.standard
 	text, err := s.text.fromClient(raw)
@@ -337,9 +353,15 @@ func (s *session) isForUs(script *planner.Script, options planner.Options) bool 
 				clear(s.statements)
 			}
 		}
-		ours = ours || st.Mentions
+		ours = ours || st.Mentions || s.executesWithin(st)
 	}
 	return ours
+}
+
+// executesWithin says whether a statement is a command of the upstream's that executes a
+// prepared statement of ours.
+func (s *session) executesWithin(st *planner.Statement) bool {
+	return st.Within != "" && s.statements[nameKey(st.Within)] != nil
 }
 
 // lastStatus is the transaction status that the client was told last.
@@ -351,8 +373,8 @@ func (s *session) lastStatus() byte {
 	return status
 }
 
-// setBranch is USE BRANCH in the upstream's words.
-func setBranch(branch string) string {
+// useBranch is USE BRANCH in the upstream's words.
+func useBranch(branch string) string {
 	quoted := strings.ReplaceAll(strings.ReplaceAll(branch, `\`, `\\`), "'", `\'`)
 	return "SET app.branch = E'" + quoted + "'"
 }
@@ -403,7 +425,8 @@ func (s *session) readFacts() error {
 }
 
 func (s *session) askFacts() error {
-	const query = "SELECT pg_catalog.current_setting('app.branch', true), pg_catalog.current_setting('statement_timeout')"
+	const query = "SELECT pg_catalog.current_setting('app.branch', true), pg_catalog.current_setting('statement_timeout'), " +
+		"pg_catalog.current_setting('standard_conforming_strings'), pg_catalog.current_setting('client_encoding')"
 	messages, last := factsBySeries(query), byte('3')
 	if !s.up.inSeries() {
 		messages, last = encode(&pgproto3.Query{String: query}), 'Z'
@@ -450,15 +473,27 @@ func (s *session) learn(frames []byte) error {
 		case 'D':
 			m := message{rest: body}
 			m.count()
-			s.caller.Scope.Branch = string(m.bytes(int(m.int32())))
+			branch := m.bytes(int(m.int32()))
 			s.upstreamTimeout = parseTimeout(string(m.bytes(int(m.int32()))))
+			if s.up.inSeries() {
+				s.standard = string(m.bytes(int(m.int32()))) != "off"
+				s.text = transcoderFor(string(m.bytes(int(m.int32()))))
+				s.ahead = true
+			}
+			s.setBranch(branch)
 		}
 		frames = frames[length:]
 	}
-	if s.caller.Scope.Branch == "" {
-		s.caller.Scope.Branch = "main"
-	}
 	return nil
+}
+
+// setBranch takes over the branch, which is in the client's encoding.
+func (s *session) setBranch(raw []byte) {
+	branch, err := s.text.fromClient(raw)
+	if err != nil { // no encoding has two names for it
+		branch = raw
+	}
+	s.caller.Scope.Branch = cmp.Or(string(branch), "main")
 }
 
 // parseTimeout reads a time as SHOW prints it: 0, 250ms, 5s, 1min, 2h, 1d.
@@ -531,7 +566,7 @@ func notYet(st *planner.Statement) error {
 
 func isPrepared(a planner.Action) bool {
 	switch a.(type) {
-	case *planner.Prepare, *planner.Execute, *planner.Deallocate:
+	case *planner.Prepare, *planner.PrepareMixed, *planner.Execute, *planner.Deallocate:
 		return true
 	}
 	return false

@@ -1,6 +1,8 @@
 package pgwire
 
 import (
+	"errors"
+
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"raisinproxy/planner"
@@ -25,9 +27,16 @@ func (s *session) endSeries() {
 		s.mustAbort = false
 		err = s.abortUpstream()
 	}
+	// What the last statement did is not done before its transaction is.
+	tag := s.out.takeTag()
 	if err == nil {
 		err = s.closeSeries()
 	}
+	if theirs, ok := errors.AsType[*upstreamError](err); ok {
+		s.fail(theirs)
+		tag, err = nil, nil
+	}
+	s.out.buf = append(s.out.buf, tag...)
 	s.endQuery(err)
 }
 
@@ -44,19 +53,20 @@ func (s *session) endQuery(err error) {
 	s.ready()
 }
 
-// closeSeries ends the series that we opened for ourselves.
+// closeSeries ends the series that we opened for ourselves. The error is an
+// upstreamError if its transaction could not be committed.
 func (s *session) closeSeries() error {
 	if !s.up.inSeries() {
 		return nil
 	}
-	fs, err := s.up.exchange(encode(&pgproto3.Sync{}), func(kind byte) bool { return kind == 'Z' })
+	fs, err := s.up.exchange(encode(&pgproto3.Sync{}), untilReady)
 	if err != nil {
 		return err
 	}
 	s.up.popSeries()
 	return s.each(fs, func(kind byte, body []byte) error {
-		if kind == 'E' { // a constraint that was deferred, for example
-			s.pass(kind, body)
+		if kind == 'E' { // about a constraint that was deferred, for example
+			return refusal(body)
 		}
 		return nil
 	})

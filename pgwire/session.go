@@ -72,6 +72,9 @@ type session struct {
 	// wait for something other than the client.
 	callCtx  context.Context
 	blocking bool
+	watching *watcher // reads from the client while something else is waited for
+	// headTaken: the frame that is being answered is no longer in the input.
+	headTaken bool
 
 	interrupt interrupt
 	stopping  atomic.Bool
@@ -85,6 +88,7 @@ type session struct {
 	upstreamTimeout time.Duration              // its statement_timeout, when it was last asked
 	stale           []pgproto3.FrontendMessage // closes portals of ours there
 	mustAbort       bool                       // an error of ours has to abort its transaction
+	ahead           bool                       // standard and text are those of the open series, and not reported yet
 	heldBegin       string                     // the BEGIN that was held back while the upstream is not open
 	lastPortal      int                        // number of the last portal of ours there
 }
@@ -338,15 +342,10 @@ func (s *session) call() {
 func (s *session) waiting(do func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	s.interrupt.set(cancel)
-	watch := s.watch(func(cause error) {
-		cancel(cause)
-		if s.up != nil {
-			s.up.abandon()
-		}
-	})
+	s.watching = s.watch(cancel)
 	defer func() {
 		s.interrupt.set(nil)
-		watch.stop(s)
+		s.watching.stop(s)
 		cancel(nil)
 	}()
 	return do(ctx)
@@ -361,6 +360,7 @@ func (i *interrupt) set(cancel context.CancelCauseFunc) {
 // watcher reads ahead while a call waits, since only a read tells that the
 // client is gone.
 type watcher struct {
+	gone  context.CancelCauseFunc
 	done  chan struct{}
 	ahead []byte
 }
@@ -369,7 +369,7 @@ type watcher struct {
 const readAhead = 4 << 10
 
 func (s *session) watch(gone context.CancelCauseFunc) *watcher {
-	w := &watcher{done: make(chan struct{}), ahead: make([]byte, 0, readAhead)}
+	w := &watcher{gone: gone, done: make(chan struct{}), ahead: make([]byte, 0, readAhead)}
 	go func() {
 		defer close(w.done)
 		for len(w.ahead) < cap(w.ahead) {
@@ -380,6 +380,9 @@ func (s *session) watch(gone context.CancelCauseFunc) *watcher {
 			}
 			if err != nil {
 				gone(err)
+				if s.up != nil {
+					s.up.abandon()
+				}
 				return
 			}
 		}
@@ -387,18 +390,29 @@ func (s *session) watch(gone context.CancelCauseFunc) *watcher {
 	return w
 }
 
+// watchAgain goes on watching after a stop.
+func (s *session) watchAgain() {
+	s.resumeReading()
+	s.watching = s.watch(s.watching.gone)
+}
+
 // stop ends the watch and hands what it read to the session. An error of the
 // connection will be met again by the next read.
 func (w *watcher) stop(s *session) {
 	s.conn.SetReadDeadline(time.Unix(1, 0))
 	<-w.done
+	s.resumeReading()
+	s.in.append(w.ahead)
+}
+
+// resumeReading takes back an interruption of the reading, but not that of a shutdown.
+func (s *session) resumeReading() {
 	if !s.stopping.Load() && s.ctx.Err() == nil {
 		s.conn.SetReadDeadline(time.Time{})
 		if s.stopping.Load() {
 			s.conn.SetReadDeadline(time.Unix(1, 0))
 		}
 	}
-	s.in.append(w.ahead)
 }
 
 // report sends an error or a notice, in the client's encoding.

@@ -253,8 +253,13 @@ func (s *session) consult(v verdict) error {
 // giveUp ends the session because its upstream is gone or cannot be had. A client that
 // the upstream has told so itself is not told again.
 func (s *session) giveUp(err error) {
-	if s.up != nil && s.up.hasTold() {
-		return
+	if s.up != nil {
+		told, lastWords := s.up.hasTold()
+		s.out.buf = append(s.out.buf, lastWords...)
+		if told || lastWords != nil {
+			s.farewell()
+			return
+		}
 	}
 	e := pgerr.From(err)
 	if e.Severity != pgerr.SeverityFatal {
@@ -265,10 +270,12 @@ func (s *session) giveUp(err error) {
 	s.farewell()
 }
 
-func (r *relay) hasTold() bool {
+// hasTold says whether the upstream has told the client that it ends, or has told us
+// instead.
+func (r *relay) hasTold() (told bool, lastWords []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.told
+	return r.told, r.lastWords
 }
 
 // flushAll writes what the client waits for, and then what the upstream is to get: in
@@ -296,6 +303,12 @@ func (s *session) lastStatement() {
 
 // refreshFromUpstream is refresh by what the upstream reports.
 func (s *session) refreshFromUpstream() {
+	if s.ahead {
+		if s.up.inSeries() {
+			return
+		}
+		s.ahead, s.zone = false, nil
+	}
 	params, version := s.greeted, uint64(0)
 	if s.up != nil {
 		s.up.mu.Lock()
@@ -309,7 +322,7 @@ func (s *session) refreshFromUpstream() {
 	s.standard = params["standard_conforming_strings"] != "off"
 	s.text = transcoderFor(params["client_encoding"])
 	if s.up == nil {
-		s.caller.Scope.Branch = branchOf(s.parameters)
+		s.setBranch([]byte(branchOf(s.parameters)))
 	}
 }
 
