@@ -197,5 +197,5 @@ func (s *session) isOurStatement(st *planner.Statement) bool {
 	case *planner.Deallocate:
 		return a.Name != "" && s.statements[nameKey(a.Name)] != nil
 	}
-	return s.executesWithin(st)
+	return s.executesWithin(st) || isEmptyBranch(st)
 }

@@ -2,12 +2,14 @@ package pgwire
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgproto3"
+	"github.com/jeroenrinzema/psql-wire/codes"
 
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
@@ -60,7 +62,7 @@ func (s *session) fetch(p *portal, maxRows int) error {
 	err := s.stream(execute, endsWith("CsI"), func(kind byte, body []byte) error {
 		switch kind {
 		case 'E':
-			return failure(body, &mixed(p.bound).Main)
+			return s.fetchFailure(p, body)
 		case 's':
 			suspended = true
 		case 'C':
@@ -78,6 +80,17 @@ func (s *session) fetch(p *portal, maxRows int) error {
 	return err
 }
 
+// fetchFailure is an error of the portal upstream. One that the client has closed there,
+// by CLOSE ALL, has another name for it.
+func (s *session) fetchFailure(p *portal, body []byte) error {
+	err := failure(body, &mixed(p.bound).Main)
+	f, ok := errors.AsType[*upstreamError](err)
+	if ok && codes.Code(f.response.Code) == codes.InvalidCursorName {
+		f.response.Message = fmt.Sprintf("portal \"%s\" does not exist", p.name)
+	}
+	return err
+}
+
 func (s *session) fetched(p *portal, suspended bool) {
 	if suspended {
 		s.out.portalSuspended()
@@ -89,7 +102,6 @@ func (s *session) fetched(p *portal, suspended bool) {
 
 // fetchSlices is fetch for a statement with calls that run for each row.
 func (s *session) fetchSlices(p *portal, maxRows int) error {
-	m := mixed(p.bound)
 	if maxRows == 0 {
 		maxRows = math.MaxInt
 	}
@@ -103,7 +115,7 @@ func (s *session) fetchSlices(p *portal, maxRows int) error {
 		err = s.each(fs, func(kind byte, body []byte) error {
 			switch kind {
 			case 'E':
-				return failure(body, &m.Main)
+				return s.fetchFailure(p, body)
 			case 's':
 				suspended = true
 			case 'D':

@@ -3,7 +3,11 @@ package pgwire
 import (
 	"slices"
 
+	"github.com/jeroenrinzema/psql-wire/codes"
+
+	"raisinproxy/pgwire/settings"
 	"raisinproxy/planner"
+	"raisinproxy/sqlfuncs/pgerr"
 )
 
 // query answers a simple query: all statements of a text, in one implicit
@@ -84,6 +88,9 @@ func (s *session) wrong(st *planner.Statement) error {
 		if s.executesWithin(st) {
 			return errExecuteWithin
 		}
+		if isEmptyBranch(st) {
+			return errEmptyBranch
+		}
 		if err := notYet(st); err != nil {
 			return err
 		}
@@ -100,6 +107,14 @@ func (s *session) wrong(st *planner.Statement) error {
 		return st.Foreign
 	}
 	return nil
+}
+
+// errEmptyBranch: an upstream takes any value for a setting that it does not know.
+var errEmptyBranch = pgerr.Newf(codes.InvalidParameterValue, "invalid value for parameter \"%s\": \"\"", settings.BranchParameter)
+
+func isEmptyBranch(st *planner.Statement) bool {
+	set, ok := st.Action.(*planner.Set)
+	return ok && set.EmptiesBranch()
 }
 
 // classData is the class of the errors about values.

@@ -34,6 +34,12 @@ func (s *session) route(kind byte, body []byte) verdict {
 	if v := s.settlePortals(kind); v != ourTurn {
 		return v
 	}
+	if namesOurs(kind, body) {
+		if v := s.turn(false); v != ourTurn {
+			return v
+		}
+		return s.failSeries(errReservedName)
+	}
 	switch kind {
 	case 'd', 'c', 'f':
 		if s.up == nil {
@@ -48,7 +54,7 @@ func (s *session) route(kind byte, body []byte) verdict {
 		portal, statement := m.text(), m.text()
 		ours := s.isOurs('S', statement)
 		if !ours {
-			delete(s.portals, string(nameKey(portal))) // the upstream's takes its place
+			s.replacePortal(portal)
 		}
 		return s.routeNamed(kind, body, ours, s.bind)
 	case 'E':
@@ -71,6 +77,30 @@ func (s *session) route(kind byte, body []byte) verdict {
 		return finished
 	}
 	return s.relay(kind, body)
+}
+
+// reservedPrefix begins the names of our own statements and portals in the upstream.
+const reservedPrefix = "_raisin_"
+
+var errReservedName = pgerr.Newf(codes.ReservedName, "names of statements and portals that begin with \"%s\" are reserved", reservedPrefix)
+
+// namesOurs says whether a message is about a statement or portal of our own in the
+// upstream, which a client may not touch.
+func namesOurs(kind byte, body []byte) bool {
+	switch kind {
+	case 'D', 'C':
+		body = body[min(1, len(body)):]
+	case 'B':
+		m := message{rest: body}
+		if bytes.HasPrefix(m.text(), []byte(reservedPrefix)) {
+			return true
+		}
+		body = m.rest
+	case 'P', 'E':
+	default:
+		return false
+	}
+	return bytes.HasPrefix(body, []byte(reservedPrefix))
 }
 
 // settlePortals finds out, before a message about a portal, whether those of ours have
@@ -113,9 +143,6 @@ func (s *session) isOurs(kind byte, name []byte) bool {
 // routeNamed answers a message about a statement or portal of ours.
 func (s *session) routeNamed(kind byte, body []byte, ours bool, answer func([]byte) verdict) verdict {
 	if !ours {
-		if kind == 'B' {
-			s.unnamedPortal.state = portalAbsent // a relayed Bind may replace it
-		}
 		return s.relay(kind, body)
 	}
 	var v verdict
@@ -220,7 +247,7 @@ func (s *session) routeQuery(body []byte) verdict {
 		s.unnamed, s.unnamedPortal.state = nil, portalAbsent
 		return s.relay('Q', body)
 	}
-	if branch, ok := script.UseBranch(); ok {
+	if branch, ok := script.UseBranch(); ok && branch != "" {
 		return s.relayText('Q', nil, useBranch(branch), nil)
 	}
 	if len(script.Statements) == 1 && s.involved(script.Statements[0]) {
@@ -278,7 +305,7 @@ func (s *session) routeParse(body []byte) verdict {
 		}
 		return s.relay('P', body)
 	}
-	if branch, ok := script.UseBranch(); ok {
+	if branch, ok := script.UseBranch(); ok && branch != "" {
 		return s.relayText('P', name, useBranch(branch), rest)
 	}
 	if len(script.Statements) == 1 && mixed(script.Statements[0]) != nil && s.state != failed {
@@ -348,6 +375,8 @@ func (s *session) isForUs(script *planner.Script, options planner.Options) bool 
 				clear(s.statements)
 			}
 			ours = ours || s.isOurStatement(st)
+		case *planner.Set:
+			ours = ours || a.EmptiesBranch()
 		case *planner.Discard:
 			if a.Tag == "DISCARD ALL" && !options.Prepared && s.lastStatus() == statusIdle {
 				clear(s.statements)

@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/pgwire/auth"
 	"raisinproxy/pgwire/settings"
 	"raisinproxy/planner"
 	"raisinproxy/sqlfuncs"
@@ -80,7 +81,9 @@ type session struct {
 	stopping  atomic.Bool
 
 	// With an upstream:
-	up              *relay // nil: not open yet
+	up              *relay      // nil: not open yet
+	long            int         // bytes that are missing of a message that is passed on as it arrives
+	password        auth.Secret // of the client, for an upstream that asks for it
 	parameters      []startupParameter
 	identity        string                     // what the upstream connection is opened with
 	greeted         map[string]string          // the settings that the client was told at first

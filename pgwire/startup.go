@@ -232,6 +232,7 @@ func (s *session) authenticate(parameters []startupParameter) error {
 		User:  identity.User,
 		Scope: backend.Scope{Tenant: identity.Tenant, Repository: database},
 	}
+	s.password = identity.Password
 	s.log = s.log.With("user", identity.User, "database", database)
 	return nil
 }

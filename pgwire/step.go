@@ -38,13 +38,19 @@ func (s *session) step() verdict {
 		if s.mustAbort {
 			return needAbort
 		}
+		if s.long > 0 {
+			s.passLong()
+			if s.long > 0 {
+				return needInput
+			}
+		}
 		kind, body, ok, bad := s.in.peek()
 		if bad != nil {
 			s.broken = bad
 			return finished
 		}
 		if !ok {
-			return needInput
+			return s.startLong()
 		}
 		if v := s.dispatch(kind, body); v != needInput {
 			return v

@@ -96,6 +96,9 @@ func (s *session) abort() {
 // fail answers an error, which aborts the transaction.
 func (s *session) fail(err error) {
 	if theirs, ok := errors.AsType[*upstreamError](err); ok {
+		if theirs.response.SeverityUnlocalized != pgerr.SeverityError {
+			return // its last words, which end the session
+		}
 		s.out.message(&theirs.response)
 		s.out.due = true
 		s.abort()

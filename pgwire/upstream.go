@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/pgwire/auth"
 	"raisinproxy/pgwire/settings"
 	"raisinproxy/sqlfuncs/pgerr"
 )
@@ -78,18 +79,25 @@ func (u *Upstream) remember(identity string, g greeting) {
 	u.greetings[identity] = g
 }
 
+// client is who an upstream connection is for.
+type client struct {
+	user, database string
+	password       auth.Secret
+	parameters     []startupParameter
+}
+
 // connect opens a connection for a client. The error is one for the client: what the
 // upstream said if it said something, else that it cannot be reached.
-func (u *Upstream) connect(ctx context.Context, user, database string, parameters []startupParameter, notice func(*pgconn.Notice)) (*pgconn.HijackedConn, *pgconn.PgConn, error) {
+func (u *Upstream) connect(ctx context.Context, c client, notice func(*pgconn.Notice)) (*pgconn.HijackedConn, *pgconn.PgConn, error) {
 	cfg := u.Config.Copy()
 	cfg.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { notice(n) }
 	if !u.FixedDatabase {
-		cfg.Database = database
+		cfg.Database = c.database
 	}
 	if u.AsClient {
-		cfg.User = user
+		cfg.User, cfg.Password = c.user, c.password.Reveal()
 	}
-	for _, p := range parameters {
+	for _, p := range c.parameters {
 		cfg.RuntimeParams[p.name] = p.value
 	}
 	conn, err := pgconn.ConnectConfig(ctx, cfg)
@@ -203,7 +211,7 @@ func inOrder(params map[string]string) []string {
 // openUpstream connects the session to its upstream.
 func (s *session) openUpstream() (notices []*pgconn.Notice, err error) {
 	u := s.server.cfg.Upstream
-	hijacked, canceler, err := u.connect(s.ctx, s.caller.User, s.caller.Scope.Repository, s.parameters,
+	hijacked, canceler, err := u.connect(s.ctx, client{s.caller.User, s.caller.Scope.Repository, s.password, s.parameters},
 		func(n *pgconn.Notice) { notices = append(notices, n) })
 	if err != nil {
 		return nil, err

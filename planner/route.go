@@ -23,7 +23,7 @@ func Concerns(text string, standard bool) bool {
 		return false
 	}
 	scan := scanText(text, standard, isFunction)
-	return scan.Mentions || scan.Use
+	return scan.Mentions || scan.Use || scan.Branch
 }
 
 // UsesPrepared says whether a statement of a text may run or drop a prepared
@@ -100,6 +100,16 @@ func (s *Select) Local() bool {
 		check(call.Args)
 	}
 	return local
+}
+
+// EmptiesBranch says whether a SET gives app.branch no value.
+func (s *Set) EmptiesBranch() bool {
+	for _, m := range s.Modes {
+		if m.Name == branchSetting && !m.Default && len(m.Values) == 1 && m.Values[0].Text == "" {
+			return true
+		}
+	}
+	return false
 }
 
 // UseBranch is the branch that a text of nothing but USE BRANCH chooses.

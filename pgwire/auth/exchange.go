@@ -139,6 +139,7 @@ func (x *Exchange) checkPassword(body []byte) (Step, error) {
 	case !right:
 		return x.fail(errWrongPassword)
 	}
+	x.id.Password = newSecret(password)
 	return x.acceptAfter()
 }
 

@@ -27,6 +27,28 @@ type Identity struct {
 	User   string
 	Tenant string
 	Method Method
+	// Password is the client's, if the exchange or the users file has it in plain: it
+	// opens an upstream that knows the client by the same one.
+	Password Secret
+}
+
+// Secret is a password in plain. No way of printing it, or what holds it, shows more than
+// an address. The zero value is no password.
+type Secret struct{ text *string }
+
+// newSecret keeps a password as it is hashed: not every client library that passes it on
+// prepares it as PostgreSQL does.
+func newSecret(password string) Secret {
+	prepared := saslprep(password)
+	return Secret{&prepared}
+}
+
+// Reveal is the password; "" if there is none.
+func (s Secret) Reveal() string {
+	if s.text == nil {
+		return ""
+	}
+	return *s.text
 }
 
 // Policy says what is asked of a client. It is safe for concurrent use.
@@ -66,6 +88,7 @@ func (p *Policy) Begin(user string, tls bool) *Exchange {
 	listed := users.byName[user]
 	if listed != nil {
 		x.id.Tenant = listed.Tenant
+		x.id.Password = listed.password
 	}
 	switch {
 	case p.method == Trust:

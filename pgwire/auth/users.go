@@ -28,6 +28,8 @@ type User struct {
 	Name   string
 	Tenant string
 	cred   *credential // nil: listed without a password, and cannot log in with one
+	// password is the plaintext, if the line has it.
+	password Secret
 }
 
 // FileError is one wrong line of a users file. It quotes names, never secrets.
@@ -170,6 +172,9 @@ func parseLine(line string) (*User, error) {
 		}
 	}
 	user.cred, err = parseSecret(user.Name, fields[1])
+	if user.cred != nil && !strings.HasPrefix(fields[1], verifierPrefix) {
+		user.password = newSecret(fields[1])
+	}
 	return user, err
 }
 
