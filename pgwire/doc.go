@@ -14,11 +14,15 @@
 //	transaction.go  the states of a transaction
 //	frame.go        messages in; answer.go, messages out; text.go, encodings
 //	upstream.go     the PostgreSQL behind: opening it, greeting clients as it does
-//	route.go        what of a client's messages is ours, and when it has its turn
+//	route.go        what of a client's messages is ours; route_text.go, which texts are
+//	turn.go         when ours has its turn; facts.go, what it depends on
 //	relay.go        the way there and back, and the account of what is owed
+//	long.go         messages that pass while they arrive
 //	held.go         BEGIN while the upstream is not open
 //	mixed.go        statements that both have a part in; batch.go, several in one query
 //	probe.go        what such a statement means; mixed_rows.go, its rows
+//	prepare.go      SQL's PREPARE and EXECUTE of such statements
+//	exchange.go     what the session says to the upstream by itself
 //	series.go       messages of ours up to a Sync, in step with the client's own
 //	auth/           who a client is; settings/, run-time parameters
 //	wiretest/       the runner of wire scripts, for tests
@@ -51,6 +55,7 @@
 // # Known gaps
 //
 // Without an upstream, what only a PostgreSQL can answer is refused with 0A000: SQL
-// cursors, COPY, LISTEN and the function call protocol need one. A message to the
-// upstream is read whole before it is sent on; rows back are not.
+// cursors, COPY, LISTEN and the function call protocol need one. A statement with its
+// text (Query, Parse), a Bind of a statement with calls and a row for which calls run
+// are in memory as a whole.
 package pgwire

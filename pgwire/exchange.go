@@ -105,6 +105,14 @@ func (r *relay) exchange(messages []byte, done func(kind byte) bool) ([]byte, er
 	return frames, err
 }
 
+func encode(messages ...pgproto3.FrontendMessage) []byte {
+	var out []byte
+	for _, m := range messages {
+		out, _ = m.Encode(out) // too short to fail
+	}
+	return out
+}
+
 // frames are the answers of an exchange.
 type frames []byte
 
