@@ -30,7 +30,10 @@ type Config struct {
 	// Version of the program, shown in server_version and version().
 	Version string
 
-	TLS        *tls.Config // nil: TLS is not offered
+	// TLS is asked for each connection, so that certificates can be renewed; nil, or a
+	// nil result: TLS is not offered. A config with one certificate lets clients bind
+	// their authentication to it.
+	TLS        func() *tls.Config
 	RequireTLS bool
 
 	MaxConnections  int           // 0: no limit
@@ -97,6 +100,13 @@ func NewServer(cfg Config) (*Server, error) {
 		all:      map[*session]bool{},
 		lastPID:  firstPID,
 	}, nil
+}
+
+func (s *Server) tlsConfig() *tls.Config {
+	if s.cfg.TLS == nil {
+		return nil
+	}
+	return s.cfg.TLS()
 }
 
 // PlannerStats says how often texts were parsed and found in the cache.

@@ -31,11 +31,11 @@ type session struct {
 	log    *slog.Logger
 	ctx    context.Context // ends when the connection is to be given up
 
-	pid       int32
-	secret    uint32
-	encrypted bool
-	admitted  bool
-	caller    sqlfuncs.Caller
+	pid      int32
+	secret   uint32
+	channel  auth.Channel
+	admitted bool
+	caller   sqlfuncs.Caller
 
 	in  inbound
 	out answers

@@ -3,6 +3,7 @@ package pgwire
 import (
 	"bytes"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -149,7 +150,8 @@ func (s *session) readStartupPacket() (code uint32, body []byte, err error) {
 // offerTLS answers an SSLRequest. Nothing was read beyond the request, so bytes
 // that an attacker put after it are read as part of the hand-shake, and fail it.
 func (s *session) offerTLS() error {
-	if s.server.cfg.TLS == nil {
+	config := s.server.tlsConfig()
+	if config == nil {
 		if _, err := s.conn.Write([]byte{'N'}); err != nil {
 			return errNoSession
 		}
@@ -158,13 +160,35 @@ func (s *session) offerTLS() error {
 	if _, err := s.conn.Write([]byte{'S'}); err != nil {
 		return errNoSession
 	}
-	secured := tls.Server(s.conn, s.server.cfg.TLS)
+	return s.secure(config)
+}
+
+// secure makes the connection one over TLS.
+func (s *session) secure(config *tls.Config) error {
+	secured := tls.Server(s.conn, config)
 	if err := secured.HandshakeContext(s.ctx); err != nil {
 		s.log.Debug("TLS hand-shake failed", "error", err)
 		return errNoSession
 	}
-	s.conn, s.encrypted = secured, true
+	s.conn = secured
+	s.channel = auth.Channel{Encrypted: true, EndPoint: endPoint(config)}
+	if chains := secured.ConnectionState().VerifiedChains; len(chains) > 0 {
+		s.channel.Client = chains[0][0]
+	}
 	return nil
+}
+
+// endPoint is what a client can bind its authentication to: the server's certificate,
+// of which there is one.
+func endPoint(config *tls.Config) []byte {
+	if len(config.Certificates) != 1 || len(config.Certificates[0].Certificate) == 0 {
+		return nil
+	}
+	cert, err := x509.ParseCertificate(config.Certificates[0].Certificate[0])
+	if err != nil {
+		return nil
+	}
+	return auth.EndPoint(cert)
 }
 
 // readParameters reads the start-up packet and says what of it is not understood:
@@ -220,7 +244,7 @@ func (s *session) authenticate(parameters []startupParameter) error {
 	if database == "" {
 		database = user
 	}
-	if s.server.cfg.RequireTLS && !s.encrypted {
+	if s.server.cfg.RequireTLS && !s.channel.Encrypted {
 		return pgerr.Fatalf(codes.InvalidAuthorizationSpecification, "this server requires TLS").WithHint("Connect with sslmode=require or stronger.")
 	}
 	identity, err := s.identify(user)
@@ -239,7 +263,7 @@ func (s *session) authenticate(parameters []startupParameter) error {
 
 // identify drives the exchange of the policy's method.
 func (s *session) identify(user string) (auth.Identity, error) {
-	exchange := s.server.cfg.Policy.Begin(user, s.encrypted)
+	exchange := s.server.cfg.Policy.Begin(user, s.channel)
 	step, err := exchange.Start()
 	for err == nil {
 		for _, m := range step.Messages {

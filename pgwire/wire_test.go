@@ -127,7 +127,7 @@ func startServer(t testing.TB, options map[string]string) *testServer {
 		Policy:          policy(t, options),
 		Log:             slog.New(slog.DiscardHandler),
 		Version:         "test",
-		TLS:             config,
+		TLS:             func() *tls.Config { return config },
 		RequireTLS:      options["require_tls"] == "on",
 		Now:             s.clock.Wall,
 		ShutdownTimeout: 5 * time.Second,

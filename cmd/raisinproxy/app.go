@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -47,7 +48,7 @@ func NewApp(cfg *Config, log *slog.Logger) (*App, error) {
 		Policy:          policy,
 		Log:             log,
 		Version:         version,
-		TLS:             cfg.TLS,
+		TLS:             func() *tls.Config { return cfg.TLS },
 		RequireTLS:      cfg.PGWire.RequireTLS,
 		MaxConnections:  cfg.PGWire.MaxConnections,
 		AdminUsers:      cfg.Auth.AdminUsers,

@@ -25,7 +25,7 @@ func letsIn(t *testing.T, line, user, password string) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := policy.Begin(user, true)
+	x := policy.Begin(user, auth.Channel{Encrypted: true})
 	if _, err := x.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -80,11 +80,11 @@ func (p *Policy) SetUsers(users *Users) {
 }
 
 // Begin starts the authentication of one connection. user is the name in the
-// start-up packet: the only one that counts, whatever later messages say. tls
-// tells whether the connection is encrypted.
-func (p *Policy) Begin(user string, tls bool) *Exchange {
+// start-up packet: the only one that counts, whatever later messages say. channel is
+// what the messages go over.
+func (p *Policy) Begin(user string, channel Channel) *Exchange {
 	users := p.users.Load()
-	x := &Exchange{id: Identity{User: user, Tenant: DefaultTenant, Method: p.method}}
+	x := &Exchange{id: Identity{User: user, Tenant: DefaultTenant, Method: p.method}, channel: channel}
 	listed := users.byName[user]
 	if listed != nil {
 		x.id.Tenant = listed.Tenant
@@ -96,7 +96,7 @@ func (p *Policy) Begin(user string, tls bool) *Exchange {
 	case p.allowAnonymous && user == AnonymousUser:
 		x.id.Method = Anonymous
 		x.start = x.accept
-	case p.method == Password && !tls:
+	case p.method == Password && !channel.Encrypted:
 		x.start = x.refuseCleartext
 	case p.method == Password:
 		x.cred, x.doomed = users.credential(listed, user)
