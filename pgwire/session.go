@@ -34,6 +34,7 @@ type session struct {
 	pid      int32
 	secret   uint32
 	channel  auth.Channel
+	startBy  time.Time // when the start-up has to be over; zero: no limit
 	admitted bool
 	caller   sqlfuncs.Caller
 

@@ -176,7 +176,7 @@ func selfSigned(t testing.TB) *tls.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
+	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{pgwire.ALPN}, Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
 }
 
 func (s *testServer) serve(t testing.TB) {
@@ -209,7 +209,7 @@ func policy(t testing.TB, options map[string]string) *auth.Policy {
 			t.Fatal(err)
 		}
 	}
-	p, err := auth.NewPolicy(method, users, options["anonymous"] != "no")
+	p, err := auth.NewPolicy(auth.PolicyOptions{Method: method, Users: users, AllowAnonymous: options["anonymous"] != "no"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/ed25519"
 	"crypto/elliptic"
@@ -58,7 +59,7 @@ var boundTalks = []talk{
 func TestBoundSCRAM(t *testing.T) {
 	p := policy(t, SCRAM, fmt.Sprintf("%q %q", talkUser, talkPassword), false)
 	for _, tt := range boundTalks {
-		if got := tt.hold(t, p.Begin(talkUser, Channel{Encrypted: true, EndPoint: []byte("the certificate")})); got != tt.want {
+		if got := tt.hold(t, p.Begin(talkUser, Channel{Encrypted: true, EndPoint: []byte("the certificate")}, nil)); got != tt.want {
 			t.Errorf("%s:\n got %s\nwant %s", tt.name, got, tt.want)
 		}
 	}
@@ -74,10 +75,10 @@ func TestEndPoint(t *testing.T) {
 		return selfSigned(t, key.Public(), key)
 	}
 	short, long := certificate(elliptic.P256()), certificate(elliptic.P384())
-	if got, want := EndPoint(short), sha256.Sum256(short.Raw); string(got) != string(want[:]) {
+	if got, want := EndPoint(short), sha256.Sum256(short.Raw); !bytes.Equal(got, want[:]) {
 		t.Errorf("of a signature with SHA-256: %x, want %x", got, want)
 	}
-	if got, want := EndPoint(long), sha512.Sum384(long.Raw); string(got) != string(want[:]) {
+	if got, want := EndPoint(long), sha512.Sum384(long.Raw); !bytes.Equal(got, want[:]) {
 		t.Errorf("of a signature with SHA-384: %x, want %x", got, want)
 	}
 	public, private, err := ed25519.GenerateKey(rand.Reader)

@@ -41,6 +41,7 @@ type Step struct {
 type Exchange struct {
 	id      Identity
 	channel Channel
+	certMap *CertMap
 	cred    *credential
 	doomed  error // why this exchange must fail, whatever the client proves
 	scram   scramServer
