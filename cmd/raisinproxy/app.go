@@ -84,12 +84,15 @@ func (a *App) Run(ctx context.Context) error {
 	watched, stopWatching := context.WithCancel(ctx)
 	defer a.renewal.watch(watched)()
 	defer stopWatching()
+	manager := notifier{a.log}
 	served := make(chan error, 1)
 	go func() { served <- a.server.Serve(ctx, a.listener) }()
+	manager.ready() // clients wait in the listener's queue at worst
 	var err error
 	select {
 	case err = <-served:
 	case <-ctx.Done():
+		manager.stopping()
 		a.log.Info("shutting down", "running_statements_have", a.cfg.PGWire.ShutdownTimeout.String())
 		err = <-served
 	}
