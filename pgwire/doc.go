@@ -5,11 +5,13 @@
 //
 //	server.go       accepting, the table of sessions, cancel requests, the end
 //	startup.go      from the first byte to ReadyForQuery: TLS, versions, who it is
+//	authquery.go    users that the upstream knows; throttle.go, who fails again and again
 //	session.go      the driver of a session: reading, writing, planning, waiting
 //	step.go         the fast path: answers the frames that are there, without I/O
 //	query.go        the simple query
 //	extended.go     Parse, Bind, Describe, Execute, Close, Sync
 //	portal.go       running a statement, rows and their limits
+//	kept.go         how much a session may keep under names
 //	env.go          what a session tells plans, and its commands (SET, PREPARE, …)
 //	transaction.go  the states of a transaction
 //	frame.go        messages in; answer.go, messages out; text.go, encodings

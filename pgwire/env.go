@@ -194,13 +194,13 @@ func (s *session) setMode(m planner.Mode, local bool) error {
 
 func (s *session) deallocate(name string) (tag string, err error) {
 	if name == "" {
-		clear(s.statements)
+		s.dropStatements()
 		return "DEALLOCATE ALL", nil
 	}
 	if _, err := s.statement(name); err != nil {
 		return "", err
 	}
-	delete(s.statements, nameKey(name))
+	s.dropStatement(nameKey(name))
 	return "DEALLOCATE", nil
 }
 
@@ -214,8 +214,8 @@ func (s *session) discard(tag string) error {
 	if s.pipelined {
 		return pgerr.Newf(codes.ActiveSQLTransaction, "DISCARD ALL cannot be executed within a pipeline")
 	}
-	clear(s.portals)
-	clear(s.statements)
+	s.dropNamedPortals()
+	s.dropStatements()
 	if err := s.vars.Reset("session_authorization"); err != nil {
 		return err
 	}
@@ -225,12 +225,12 @@ func (s *session) discard(tag string) error {
 
 func (s *session) closeCursor(name string) (tag string, err error) {
 	if name == "" {
-		clear(s.portals)
+		s.dropNamedPortals()
 		return "CLOSE CURSOR ALL", nil
 	}
 	if s.portals[name] == nil {
 		return "", pgerr.Newf(codes.InvalidCursorName, "cursor \"%s\" does not exist", name)
 	}
-	delete(s.portals, name)
+	s.dropNamedPortal(name)
 	return "CLOSE CURSOR", nil
 }

@@ -135,7 +135,11 @@ func (s *session) keep(name string, st *planner.Statement) error {
 	if s.statements[nameKey(name)] != nil {
 		return pgerr.Newf(codes.DuplicatePreparedStatement, "prepared statement \"%s\" already exists", name)
 	}
+	if err := s.roomForStatement(); err != nil {
+		return err
+	}
 	s.statements[nameKey(name)] = st
+	s.statementBytes += statementBytes(st)
 	return nil
 }
 
@@ -192,6 +196,10 @@ func (s *session) bind(body []byte) verdict {
 		s.dropPortal(p)
 		return s.failSeries(err)
 	}
+	if p != &s.unnamedPortal {
+		p.kept = portalBytes(p)
+		s.portalBytes += p.kept
+	}
 	s.out.bindComplete()
 	return needInput
 }
@@ -233,6 +241,9 @@ func (s *session) newPortal(name []byte, st *planner.Statement) (*portal, error)
 	if s.portals[string(nameKey(name))] != nil {
 		return nil, pgerr.Newf(codes.DuplicateCursor, "cursor \"%s\" already exists", name)
 	}
+	if err := s.roomForPortal(); err != nil {
+		return nil, err
+	}
 	p := &portal{}
 	p.reset(string(name), st, len(s.savepoints))
 	s.portals[nameKey(p.name)] = p
@@ -242,7 +253,7 @@ func (s *session) newPortal(name []byte, st *planner.Statement) (*portal, error)
 func (s *session) dropPortal(p *portal) {
 	p.state = portalAbsent
 	if p != &s.unnamedPortal {
-		delete(s.portals, nameKey(p.name))
+		s.dropNamedPortal(nameKey(p.name))
 	}
 }
 
@@ -488,7 +499,7 @@ func (s *session) close(body []byte) verdict {
 	case kind == 'S' && len(name) == 0:
 		s.unnamed = nil
 	case kind == 'S':
-		delete(s.statements, string(nameKey(name)))
+		s.dropStatement(string(nameKey(name)))
 	case kind == 'P':
 		if p, err := s.portalOf(name); err == nil {
 			s.dropPortal(p)

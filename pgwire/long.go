@@ -57,7 +57,7 @@ func (s *session) startBind(have []byte) verdict {
 
 // replacePortal forgets a portal of ours whose name a relayed Bind takes.
 func (s *session) replacePortal(name []byte) {
-	delete(s.portals, string(nameKey(name)))
+	s.dropNamedPortal(string(nameKey(name)))
 	s.unnamedPortal.state = portalAbsent
 }
 

@@ -23,6 +23,7 @@ type portal struct {
 	frame   planner.Frame
 	table   [][]datum.Datum // the rows of SHOW
 	read    int             // how many of them were sent
+	kept    int             // bytes that it takes while it has a name
 
 	// Of a statement that the upstream has a part in:
 	raw      []rawValue // the parameters

@@ -66,14 +66,14 @@ func (s *session) isForUs(script *planner.Script, options planner.Options) bool 
 			ours = ours || s.isOurStatement(st)
 		case *planner.Deallocate:
 			if a.Name == "" && !options.Prepared && s.lastStatus() != statusFailed {
-				clear(s.statements)
+				s.dropStatements()
 			}
 			ours = ours || s.isOurStatement(st)
 		case *planner.Set:
 			ours = ours || a.EmptiesBranch()
 		case *planner.Discard:
 			if a.Tag == "DISCARD ALL" && !options.Prepared && s.lastStatus() == statusIdle {
-				clear(s.statements)
+				s.dropStatements()
 			}
 		}
 		ours = ours || st.Mentions || s.executesWithin(st)

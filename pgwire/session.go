@@ -52,6 +52,8 @@ type session struct {
 	statements map[string]*planner.Statement // named ones
 	unnamed    *planner.Statement
 	portals    map[string]*portal // named ones
+	// statementBytes and portalBytes are what these take.
+	statementBytes, portalBytes int
 	// The unnamed portal and the one of simple queries keep their memory.
 	unnamedPortal portal
 	ad            portal

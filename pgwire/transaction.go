@@ -77,7 +77,7 @@ func (s *session) endTransaction(commit bool) {
 	}
 	s.state, s.pipelined = noTransaction, false
 	s.savepoints = s.savepoints[:0]
-	clear(s.portals)
+	s.dropNamedPortals()
 	s.unnamedPortal.state = portalAbsent
 }
 
@@ -221,7 +221,7 @@ func (s *session) endSavepoint(t *planner.Transaction) error {
 	s.state = explicit
 	for name, p := range s.portals {
 		if p.depth >= depth {
-			delete(s.portals, name)
+			s.dropNamedPortal(name)
 		}
 	}
 	return nil
