@@ -24,7 +24,7 @@ import (
 type relay struct {
 	conn   net.Conn
 	client net.Conn
-	cancel *pgconn.PgConn // only for its cancel requests
+	opened *pgconn.HijackedConn // how conn was opened, for cancel requests
 
 	out []byte // collected by the session, written by flush
 	// dirty: something was relayed since the session last asked for the settings that
@@ -67,11 +67,11 @@ type series struct {
 // errUpstreamLost is what a client is told whose upstream went away in silence.
 var errUpstreamLost = pgerr.Fatalf(codes.ConnectionFailure, "the upstream has closed the connection")
 
-func newRelay(hijacked *pgconn.HijackedConn, cancel *pgconn.PgConn, client net.Conn) *relay {
+func newRelay(hijacked *pgconn.HijackedConn, client net.Conn) *relay {
 	r := &relay{
 		conn:   hijacked.Conn,
 		client: client,
-		cancel: cancel,
+		opened: hijacked,
 		status: hijacked.TxStatus,
 		params: hijacked.ParameterStatuses,
 		pid:    hijacked.PID,
@@ -239,7 +239,9 @@ func (r *relay) requestCancel() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), cancelTimeout)
 	defer cancel()
-	_ = r.cancel.CancelRequest(ctx) // there is nobody to tell
+	if conn, err := pgconn.Construct(r.opened); err == nil {
+		_ = conn.CancelRequest(ctx) // there is nobody to tell
+	}
 }
 
 // abandon cancels what the upstream does and closes the connection to it.
@@ -267,15 +269,35 @@ func (r *relay) writeToClient(b []byte) error {
 }
 
 // relayBuffer is how much is read from an upstream, and written to a client, at once.
-const relayBuffer = 32 << 10
+type relayBuffer [relayBytes]byte
+
+const relayBytes = 32 << 10
+
+var relayBuffers = sync.Pool{New: func() any { return new(relayBuffer) }}
+
+func takeRelayBuffer() *relayBuffer { return relayBuffers.Get().(*relayBuffer) }
+
+func (b *relayBuffer) giveBack() {
+	if b != nil {
+		relayBuffers.Put(b)
+	}
+}
 
 // forward is the pump. Frames longer than the buffer pass through it in parts.
 func (r *relay) forward() error {
-	buf := make([]byte, relayBuffer)
+	reader := newIdleReader(r.conn)
+	var buf *relayBuffer // nil while nothing is in it
+	defer func() { buf.giveBack() }()
 	end := 0
 	left := 0 // bytes of a long frame that are still to come
 	for {
-		n, err := r.conn.Read(buf[end:])
+		var n int
+		var err error
+		if buf == nil {
+			buf, n, err = reader.first()
+		} else {
+			n, err = r.conn.Read(buf[end:])
+		}
 		if err != nil {
 			return errors.Join(errUpstreamLost, err)
 		}
@@ -291,7 +313,11 @@ func (r *relay) forward() error {
 		if err := r.deliver(buf[:pass], to, left > 0); err != nil {
 			return err
 		}
-		end = copy(buf, buf[pass:end])
+		end = copy(buf[:], buf[pass:end])
+		if end == 0 {
+			buf.giveBack()
+			buf = nil
+		}
 	}
 }
 
@@ -313,7 +339,7 @@ func (r *relay) walk(b []byte, to *captured) (pass, left int) {
 		frame := b[pass:]
 		length := 1 + int(binary.BigEndian.Uint32(frame[1:]))
 		if length > len(frame) {
-			if length <= relayBuffer-frameHeader && !isBulk(frame[0]) {
+			if length <= relayBytes-frameHeader && !isBulk(frame[0]) {
 				return pass, 0 // it fits: wait for the rest of it
 			}
 			r.note(to, frame[0], nil)

@@ -352,6 +352,7 @@ func (s *session) waiting(do func(context.Context) error) error {
 	defer func() {
 		s.interrupt.set(nil)
 		s.watching.stop(s)
+		s.watching = nil // its buffer is not for idle sessions
 		cancel(nil)
 	}()
 	return do(ctx)

@@ -88,7 +88,7 @@ type client struct {
 
 // connect opens a connection for a client. The error is one for the client: what the
 // upstream said if it said something, else that it cannot be reached.
-func (u *Upstream) connect(ctx context.Context, c client, notice func(*pgconn.Notice)) (*pgconn.HijackedConn, *pgconn.PgConn, error) {
+func (u *Upstream) connect(ctx context.Context, c client, notice func(*pgconn.Notice)) (*pgconn.HijackedConn, error) {
 	cfg := u.Config.Copy()
 	cfg.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { notice(n) }
 	if !u.FixedDatabase {
@@ -102,20 +102,17 @@ func (u *Upstream) connect(ctx context.Context, c client, notice func(*pgconn.No
 	}
 	conn, err := pgconn.ConnectConfig(ctx, cfg)
 	if err != nil {
-		return nil, nil, connectError(err)
+		return nil, connectError(err)
 	}
 	if err := conn.SyncConn(ctx); err != nil {
-		return nil, nil, errors.Join(connectError(err), conn.Close(ctx))
+		return nil, errors.Join(connectError(err), conn.Close(ctx))
 	}
 	hijacked, err := conn.Hijack()
 	if err != nil {
-		return nil, nil, connectError(err)
+		return nil, connectError(err)
 	}
-	canceler, err := pgconn.Construct(hijacked)
-	if err != nil {
-		return nil, nil, errors.Join(connectError(err), hijacked.Conn.Close())
-	}
-	return hijacked, canceler, nil
+	hijacked.Frontend = nil // its buffers are not for idle sessions
+	return hijacked, nil
 }
 
 func connectError(err error) error {
@@ -211,13 +208,13 @@ func inOrder(params map[string]string) []string {
 // openUpstream connects the session to its upstream.
 func (s *session) openUpstream() (notices []*pgconn.Notice, err error) {
 	u := s.server.cfg.Upstream
-	hijacked, canceler, err := u.connect(s.ctx, client{s.caller.User, s.caller.Scope.Repository, s.password, s.parameters},
+	hijacked, err := u.connect(s.ctx, client{s.caller.User, s.caller.Scope.Repository, s.password, s.parameters},
 		func(n *pgconn.Notice) { notices = append(notices, n) })
 	if err != nil {
 		return nil, err
 	}
 	u.remember(s.identity, greeting{hijacked.ParameterStatuses, notices})
-	s.up = newRelay(hijacked, canceler, s.conn)
+	s.up = newRelay(hijacked, s.conn)
 	s.up.dirty = true
 	return notices, nil
 }
