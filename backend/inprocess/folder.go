@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -95,6 +96,13 @@ func (f *folder) isMarked() bool { return f.has(markFile) }
 
 // mark says so.
 func (f *folder) mark() error { return f.write(markFile, markText) }
+
+// hasLog tells whether there is a log of changes. Pebble takes a folder without
+// one for a store that was never written.
+func (f *folder) hasLog() bool {
+	names, err := f.fs.List(f.path)
+	return err == nil && slices.ContainsFunc(names, func(name string) bool { return strings.HasSuffix(name, ".log") })
+}
 
 func (f *folder) has(name string) bool {
 	_, err := f.fs.Stat(f.fs.PathJoin(f.path, name))

@@ -108,7 +108,8 @@ func (s *Store) renew(id []byte, token int64, ttl time.Duration) (bool, basis, e
 	}
 	now := s.clock.Boot()
 	if !l.live(now) {
-		return false, sh.seen(), sh.bury(l)
+		err := sh.bury(l)
+		return false, sh.seen(), err
 	}
 	if end := deadline(now, ttl); end > l.deadline {
 		if err := sh.recordLease(id, token, end, ttl); err != nil {
@@ -143,7 +144,8 @@ func (s *Store) release(id []byte, token int64) (bool, basis, error) {
 		return false, sh.seen(), nil
 	}
 	if !l.live(s.clock.Boot()) {
-		return false, sh.seen(), sh.bury(l)
+		err := sh.bury(l)
+		return false, sh.seen(), err
 	}
 	if err := sh.recordEnd(l); err != nil {
 		return false, sh.seen(), err

@@ -69,12 +69,20 @@ func (j *journal) release(home *folder) error {
 	if errors.Is(j.unwritable(), errPanic) {
 		return nil // it would wait for itself; the folder stays locked while the process lives
 	}
-	return errors.Join(j.db.Close(), home.unlock())
+	if j.unwritable() != nil {
+		return errors.Join(j.db.Close(), home.unlock())
+	}
+	// Tables have checksums, while a log with a damaged end looks like one whose last
+	// write was cut short. So none is left after a clean end.
+	return errors.Join(j.db.Flush(), j.db.Close(), home.unlock())
 }
 
 // openDB opens the store on disk.
 func (j *journal) openDB(home *folder) error {
 	disk := &failStop{FS: home.fs, onFailure: j.poison}
+	if home.isMarked() && !home.hasLog() {
+		return damaged(home.path, errors.New("there is no log, and there always is one"))
+	}
 	opts := pebbleOptions(disk, j.log)
 	opts.Lock = home.lock
 	opts.ErrorIfNotExists = home.isMarked()
@@ -84,7 +92,7 @@ func (j *journal) openDB(home *folder) error {
 		if err == nil {
 			err = db.Close()
 		}
-		return fmt.Errorf("cannot open the lock store in %s: %w", home.path, errors.Join(fault, err))
+		return errors.Join(whyNot(home.path, fault), err)
 	}
 	if err != nil {
 		return whyNot(home.path, err)
@@ -93,12 +101,11 @@ func (j *journal) openDB(home *folder) error {
 	return nil
 }
 
-// whyNot tells a folder that cannot be read from one that does not hold a store.
+// whyNot tells a system that refuses from a folder that does not hold all it
+// should.
 func whyNot(path string, err error) error {
-	for _, refusal := range []error{fs.ErrPermission, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM} {
-		if errors.Is(err, refusal) {
-			return fmt.Errorf("cannot open the lock store in %s: %w", path, err)
-		}
+	if _, refused := errors.AsType[syscall.Errno](err); refused && !errors.Is(err, fs.ErrNotExist) && !pebble.IsCorruptionError(err) {
+		return fmt.Errorf("cannot open the lock store in %s: %w", path, err)
 	}
 	return damaged(path, err)
 }
@@ -118,11 +125,13 @@ func (s *Store) recover(j *journal, home *folder, boot string) error {
 	_ = r.opening.Set(bootKey, []byte(boot), nil)
 	// In one batch: a deadline is never on disk beside the name of another boot.
 	err := apply(j.db, r.opening)
-	if err = errors.Join(j.unwritable(), err); err == nil && !home.isMarked() {
-		err = home.mark()
+	if err = errors.Join(j.unwritable(), err); err != nil {
+		return whyNot(home.path, err)
 	}
-	if err != nil {
-		return fmt.Errorf("cannot write to the lock store in %s: %w", home.path, err)
+	if !home.isMarked() {
+		if err := home.mark(); err != nil {
+			return whyNot(home.path, err)
+		}
 	}
 	s.tokens.last.Store(r.ceiling)
 	j.ceiling = r.ceiling

@@ -24,7 +24,7 @@ func pebbleOptions(disk *failStop, log *slog.Logger) *pebble.Options {
 		Logger:             pebbleLog{log: log, fail: disk.fail},
 		EventListener: &pebble.EventListener{
 			BackgroundError: disk.fail,
-			DataCorruption:  func(info pebble.DataCorruptionInfo) { disk.fail(errors.New(info.String())) },
+			DataCorruption:  func(info pebble.DataCorruptionInfo) { disk.fail(fmt.Errorf("%s: %w", info.Path, info.Details)) },
 		},
 	}
 }
