@@ -103,7 +103,7 @@ func (j *journal) putLease(id []byte, token int64, end, ttl time.Duration) (*gro
 		return nil, err
 	}
 	if token > j.ceiling {
-		j.ceiling = min(token+tokenLead, backend.MaxToken-1)
+		j.ceiling = token + tokenLead
 		j.value = appendInt(j.value[:0], j.ceiling)
 		_ = g.batch.Set(ceilingKey, j.value, nil) // fails on indexed batches only
 	}
