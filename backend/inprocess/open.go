@@ -1,6 +1,7 @@
 package inprocess
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -210,7 +211,7 @@ func (r *recovery) take(key, value []byte) error {
 		return err
 	case metaPrefix:
 		var err error
-		if string(key) == string(ceilingKey) {
+		if bytes.Equal(key, ceilingKey) {
 			r.ceiling, err = readInt(value)
 		}
 		return err

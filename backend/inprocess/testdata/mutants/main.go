@@ -18,7 +18,7 @@ import (
 
 const pkg = "raisinproxy/backend/inprocess"
 
-// A mutant is one fault: in file, every from becomes to.
+// A mutant is one fault: in file, every from becomes to. Without a file it is none.
 type mutant struct {
 	name     string
 	file     string
@@ -160,7 +160,7 @@ var mutants = []mutant{
 	{"disk written after a failure", "failstop.go", "f.stopped.Store(true)", ""},
 	{"failed writes ignored", "failstop.go", "if err := operation(); err != nil {\n\t\tf.fail(err)", "if err := operation(); err != nil {\n\t\t_ = err"},
 	{"failures handed to pebble", "failstop.go", "if err := operation(); err != nil {\n\t\tf.fail(err)", "if err := operation(); err != nil {\n\t\tf.fail(err); return err"},
-	{"fatal errors only logged", "pebble.go", "l.fail(errors.New(fmt.Sprintf(format, args...)))", "l.log.Error(fmt.Sprintf(format, args...))"},
+	{"fatal errors only logged", "pebble.go", "l.fail(fmt.Errorf(format, args...))", "l.log.Error(fmt.Sprintf(format, args...))"},
 	{"a lease loses its ttl", "record.go", "return appendInt(buf, int64(l.ttl))", "return appendInt(buf, int64(l.deadline))"},
 	{"a negative count is read", "record.go", "if n < 0 {", "if false {"},
 	{"a token out of range is read", "record.go", "if token >= backend.MaxToken {", "if token > backend.MaxToken {"},
@@ -187,6 +187,11 @@ func run(only string) (survivors int) {
 	check(err)
 	defer os.RemoveAll(tmp)
 
+	sound := mutant{name: "no fault"}
+	if verdict, caught := sound.run(strings.TrimSpace(string(dir)), tmp); caught {
+		fmt.Println("the tests fail without a fault: " + verdict)
+		return 1
+	}
 	for _, m := range mutants {
 		if !strings.Contains(m.name, only) {
 			continue
@@ -202,16 +207,20 @@ func run(only string) (survivors int) {
 
 // run tests the package with the fault in it and says which tests failed.
 func (m mutant) run(dir, tmp string) (verdict string, caught bool) {
-	original := filepath.Join(dir, m.file)
-	text, err := os.ReadFile(original)
-	check(err)
-	if !strings.Contains(string(text), m.from) {
-		return "STALE: the text to replace is gone", false
+	replace := map[string]string{}
+	if m.file != "" {
+		original := filepath.Join(dir, m.file)
+		text, err := os.ReadFile(original)
+		check(err)
+		if !strings.Contains(string(text), m.from) {
+			return "STALE: the text to replace is gone", false
+		}
+		changed := withImports(strings.ReplaceAll(string(text), m.from, m.to))
+		replace[original] = filepath.Join(tmp, m.file)
+		check(os.WriteFile(replace[original], []byte(changed), 0o600))
 	}
-	changed := withImports(strings.ReplaceAll(string(text), m.from, m.to))
-	file, overlay := filepath.Join(tmp, m.file), filepath.Join(tmp, "overlay.json")
-	check(os.WriteFile(file, []byte(changed), 0o600))
-	spec, err := json.Marshal(map[string]map[string]string{"Replace": {original: file}})
+	overlay := filepath.Join(tmp, "overlay.json")
+	spec, err := json.Marshal(map[string]map[string]string{"Replace": replace})
 	check(err)
 	check(os.WriteFile(overlay, spec, 0o600))
 
