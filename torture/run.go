@@ -1,0 +1,166 @@
+package torture
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"raisinproxy/backend/history"
+)
+
+// Plan is one run.
+type Plan struct {
+	Proxies []*Proxy
+	Fault   Fault
+	Manners Manners
+	Rules   history.Rules
+
+	// InDoubt is how long after a client has given up, or a fault has been mended, a
+	// call that nobody was told of may still take effect.
+	InDoubt time.Duration
+	// Unknown says that a run without a call of unknown outcome proves nothing.
+	Unknown bool
+	// Duration is how long to go on with rounds; there are at least two.
+	Duration time.Duration
+	Seed     uint64
+}
+
+const (
+	clients = 8
+	// leastTTL is the shortest lease; leases are longer where calls take longer.
+	leastTTL = 150 * time.Millisecond
+	// sharp is how many times as long as a call a lease is.
+	sharp = 50
+	// roundTTLs is how many leases long the clients of a round work.
+	roundTTLs = 8
+	minRounds = 2
+)
+
+// Run works by the plan, and fails the test if the history is one that no correct store
+// gives, or one in which nothing happened.
+func Run(t *testing.T, plan *Plan) {
+	t.Helper()
+	r := &run{Plan: plan, recorder: newRecorder(), random: rand.New(rand.NewPCG(plan.Seed, 0))}
+	r.reader = r.client(clients, Manners{})
+	for i := range clients {
+		r.clients = append(r.clients, r.client(i, plan.Manners))
+	}
+	err := r.rounds(t.Context())
+	for _, c := range append(r.clients, r.reader) {
+		c.close()
+	}
+	r.report(t, err)
+}
+
+type run struct {
+	*Plan
+	recorder *recorder
+	random   *rand.Rand
+	clients  []*client
+	reader   *client // between the rounds
+	ttl      time.Duration
+	latency  time.Duration
+	done     int // rounds
+}
+
+func (r *run) client(id int, manners Manners) *client {
+	return &client{
+		id:       id,
+		proxy:    r.Proxies[id%len(r.Proxies)],
+		recorder: r.recorder,
+		random:   rand.New(rand.NewPCG(r.Seed, uint64(id)+1)),
+		manners:  manners,
+	}
+}
+
+// rounds goes on until the time is over.
+func (r *run) rounds(ctx context.Context) error {
+	if err := r.measure(ctx); err != nil {
+		return err
+	}
+	for begin := time.Now(); r.done < minRounds || time.Since(begin) < r.Duration; r.done++ {
+		if err := r.round(ctx); err != nil {
+			return fmt.Errorf("round %d: %w", r.done, err)
+		}
+	}
+	return nil
+}
+
+// measure makes the pools, finds out how long calls take, and chooses leases that are
+// long against that.
+func (r *run) measure(ctx context.Context) error {
+	r.reader.ttl = leastTTL
+	if err := r.reader.read(ctx, 0, len(r.clients), r.settle); err != nil {
+		return err
+	}
+	var took []time.Duration
+	for range 50 {
+		o, err := r.reader.call(ctx, history.Operation{Kind: history.Release, Name: r.reader.ownKey(), Token: 1})
+		if err != nil {
+			return err
+		}
+		took = append(took, o.Return-o.Call)
+	}
+	slices.Sort(took)
+	r.latency = took[len(took)*9/10]
+	// In whole milliseconds, as the functions take them.
+	r.ttl = max(leastTTL, (sharp * r.latency).Round(time.Millisecond))
+	for _, c := range append(r.clients, r.reader) {
+		c.ttl, c.latency = r.ttl, r.latency
+	}
+	return nil
+}
+
+func (r *run) round(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	stop := make(chan struct{})
+	var working sync.WaitGroup
+	faults := make([]error, len(r.clients)+1)
+	for i, c := range r.clients {
+		working.Go(func() {
+			if faults[i] = c.work(ctx, r.done, stop); faults[i] != nil {
+				cancel()
+			}
+		})
+	}
+	faults[len(r.clients)] = r.strike(ctx)
+	close(stop)
+	working.Wait()
+	if err := errors.Join(faults...); err != nil {
+		return err
+	}
+	if err := r.settle(ctx); err != nil {
+		return err
+	}
+	return r.reader.read(ctx, r.done, len(r.clients), r.settle)
+}
+
+// strike lets the fault strike somewhere in the round, and the round go on after it.
+func (r *run) strike(ctx context.Context) error {
+	site := &Site{Proxies: r.Proxies, Random: r.random, TTL: r.ttl, recorder: r.recorder}
+	whole := roundTTLs * r.ttl
+	before := site.between(whole/4, whole/2)
+	if err := pause(ctx, before); err != nil {
+		return err
+	}
+	if err := r.Fault.Strike(ctx, site); err != nil {
+		return fmt.Errorf("the fault: %w", err)
+	}
+	return pause(ctx, whole-before)
+}
+
+// settle waits until nothing that is unknown can take effect any more.
+func (r *run) settle(ctx context.Context) error {
+	if err := pause(ctx, cmp.Or(r.InDoubt, time.Second)); err != nil {
+		return err
+	}
+	r.recorder.settled()
+	return nil
+}
