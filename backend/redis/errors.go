@@ -1,0 +1,80 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"raisinproxy/backend"
+)
+
+// verdict is what an error of one attempt says about its request.
+type verdict int
+
+const (
+	refused   verdict = iota // Redis answered that it did nothing, and will say so again
+	notNow                   // Redis answered that it did nothing, and may do it soon
+	elsewhere                // another node of the Cluster has the key
+	noScript                 // EVALSHA needs to be EVAL
+	unsent                   // nothing was written
+	unknown                  // it was written, or may have been
+)
+
+// judge reads the error of an attempt. Only a reply of Redis or a connection that was
+// never made says for certain that nothing was done.
+func judge(err error) verdict {
+	var reply goredis.Error
+	var notSent *unsentError
+	switch {
+	case errors.As(err, &notSent), errors.Is(err, goredis.ErrPoolTimeout), errors.Is(err, goredis.ErrClosed):
+		return unsent
+	case !errors.As(err, &reply) || errors.Is(err, goredis.Nil):
+		return unknown
+	}
+	switch word, _, _ := strings.Cut(reply.Error(), " "); word {
+	case "NOSCRIPT":
+		return noScript
+	case "MOVED", "ASK":
+		return elsewhere
+	case "LOADING", "MASTERDOWN", "CLUSTERDOWN", "READONLY", "TRYAGAIN", "BUSY":
+		return notNow
+	}
+	return refused
+}
+
+// refusal is what a caller is told of a reply that says that nothing was done.
+func refusal(err error) error {
+	if goredis.HasErrorPrefix(err, "OOM") {
+		return fmt.Errorf("%w: %w", backend.ErrOutOfResources, err)
+	}
+	return fmt.Errorf("%w: %w", backend.ErrUnavailable, err)
+}
+
+// unsentError is a connection that could not be made or used: nothing was written.
+type unsentError struct{ err error }
+
+func (e *unsentError) Error() string { return e.err.Error() }
+func (e *unsentError) Unwrap() error { return e.err }
+
+// dialHook marks the errors of making a connection.
+type dialHook struct{}
+
+func (dialHook) DialHook(next goredis.DialHook) goredis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := next(ctx, network, addr)
+		if err != nil {
+			return nil, &unsentError{err}
+		}
+		return conn, nil
+	}
+}
+
+func (dialHook) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook { return next }
+
+func (dialHook) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.ProcessPipelineHook {
+	return next
+}

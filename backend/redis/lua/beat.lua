@@ -1,0 +1,21 @@
+-- beat: a sign of life of a proxy in the id record. ARGV: proxy, the new beat, '1' if it noticed a loss of state
+-- -> NOID | ID id predecessors may_create lost beat_before
+--
+-- Fields of the id record: id, before (predecessors, separated by spaces), create ('1': missing
+-- pools may be created), lost ('1': a proxy noticed a loss), and 'b:' .. proxy, its last beat.
+-- Not a call: it has no nonce, since repeating it does no harm.
+local key = KEYS[1]
+local time = redis.call('TIME')
+local now = time[1] .. string.rep('0', 6 - #time[2]) .. time[2]
+local mine = 'b:' .. ARGV[1]
+local fields = redis.call('HMGET', key, 'id', 'before', 'create', 'lost', mine)
+if not fields[1] then return {'NOID', now} end
+local written
+if ARGV[3] == '1' then
+    written = redis.pcall('HSET', key, mine, ARGV[2], 'lost', '1')
+    fields[4] = '1'
+else
+    written = redis.pcall('HSET', key, mine, ARGV[2])
+end
+if type(written) == 'table' and written.err then return written end
+return {'ID', now, fields[1], fields[2] or '', fields[3] or '0', fields[4] or '0', fields[5] or ''}

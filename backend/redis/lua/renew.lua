@@ -1,0 +1,25 @@
+-- renew: token, ttl ms, answered nonces...
+-- -> YES token | NO token | LATE | GIVENUP
+local token, ttl = ARGV[4], tonumber(ARGV[5])
+local fields = redis.call('HMGET', key, 't', 'r', record)
+local last, kept, answer = fields[1] or '0', tonumber(fields[2] or '0'), fields[3]
+if answer then
+    local word = words(answer)[2]
+    if word == 'x' then return {'GIVENUP', now} end
+    return {word, now, last}
+end
+if less(not_after, now) then return {'LATE', now} end
+
+local left = redis.call('PTTL', key)
+if not (fields[1] and token == last and left > kept) then
+    if not copied then return refusal() or {'NO', now, last} end
+    local refused = first('HSET', key, record, not_after .. ' NO')
+    if refused then return refused end
+    keep()
+    return {'NO', now, last}
+end
+local refused = first('HSET', key, record, not_after .. ' YES')
+if refused then return refused end
+if ttl + kept > left then redis.call('PEXPIRE', key, digits(ttl + kept)) end
+forget(6)
+return {'YES', now, last}
