@@ -22,7 +22,7 @@ func (dialHook) DialHook(next goredis.DialHook) goredis.DialHook {
 		if err != nil {
 			here, there := net.Pipe()
 			_ = there.Close() // a pipe's never fails
-			return &deadConn{Conn: here, err: &unsentError{err}}, nil
+			return &deadConn{Conn: here, err: handshakeError(err)}, nil
 		}
 		return conn, nil
 	}

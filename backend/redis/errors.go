@@ -58,3 +58,6 @@ type unsentError struct{ err error }
 func (e *unsentError) Error() string { return e.err.Error() }
 func (e *unsentError) Unwrap() error { return e.err }
 
+// handshakeError is an unsentError from within go-redis's handshake, which takes one wrapping
+// off what it returns.
+func handshakeError(err error) error { return &unsentError{&unsentError{err}} }
