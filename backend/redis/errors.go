@@ -1,10 +1,8 @@
 package redis
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"net"
 	"strings"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -60,21 +58,6 @@ type unsentError struct{ err error }
 func (e *unsentError) Error() string { return e.err.Error() }
 func (e *unsentError) Unwrap() error { return e.err }
 
-// dialHook marks the errors of making a connection.
-type dialHook struct{}
-
-func (dialHook) DialHook(next goredis.DialHook) goredis.DialHook {
-	return func(ctx context.Context, network, addr string) (net.Conn, error) {
-		conn, err := next(ctx, network, addr)
-		if err != nil {
-			return nil, &unsentError{err}
-		}
-		return conn, nil
-	}
-}
-
-func (dialHook) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook { return next }
-
-func (dialHook) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.ProcessPipelineHook {
-	return next
-}
+// handshakeError is an unsentError from within go-redis's handshake, which takes one wrapping
+// off what it returns.
+func handshakeError(err error) error { return &unsentError{&unsentError{err}} }

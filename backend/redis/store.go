@@ -58,6 +58,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		stop:  make(chan struct{}),
 		ended: make(chan struct{}),
 	}
+	useLog(o.Log)
 	state, err := readState(o.StateFile, o.Namespace)
 	if err != nil {
 		return nil, err

@@ -126,8 +126,7 @@ func (w *watch) connected(ctx context.Context, cn *goredis.Conn) error {
 	default:
 		return nil
 	}
-	// go-redis takes one wrapping off what a handshake returns.
-	return &unsentError{&unsentError{err}}
+	return handshakeError(err)
 }
 
 func (w *watch) knows(s sample) bool {

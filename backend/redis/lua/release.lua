@@ -17,8 +17,9 @@ if not (fields[1] and token == last and redis.call('PTTL', key) > kept) then
     keep()
     return {'NO', now, last}
 end
-local refused = first('HSET', key, record, not_after .. ' YES')
+-- This write first: it needs no memory, so a lock can be released when there is none left.
+local refused = first('PEXPIRE', key, digits(kept))
 if refused then return refused end
-redis.call('PEXPIRE', key, digits(kept))
+redis.call('HSET', key, record, not_after .. ' YES')
 forget(5)
 return {'YES', now, last}

@@ -18,8 +18,9 @@ if not (fields[1] and token == last and left > kept) then
     keep()
     return {'NO', now, last}
 end
-local refused = first('HSET', key, record, not_after .. ' YES')
+-- This write first: it needs no memory, and a holder must not lose the lock for want of it.
+local refused = first('PEXPIRE', key, digits(math.max(ttl + kept, left)))
 if refused then return refused end
-if ttl + kept > left then redis.call('PEXPIRE', key, digits(ttl + kept)) end
+redis.call('HSET', key, record, not_after .. ' YES')
 forget(6)
 return {'YES', now, last}

@@ -8,25 +8,27 @@ local fields = redis.call('HMGET', key, record, 't', 'r', 'n')
 local answer, last, kept, units = fields[1], fields[2] or '0', tonumber(fields[3] or '0'), fields[4]
 local gone = not_after .. ' x'
 
+-- The write of nothing first: it needs no memory, and what is written after it is not refused.
+local refused = refusal()
+if refused then return refused end
+
 if not answer then
-    local refused = first('HSET', key, record, gone)
-    if refused then return refused end
+    redis.call('HSET', key, record, gone)
     keep()
     return {'NOTHING', now}
 end
 local said = words(answer)
-if said[2] == 'x' then return refusal() or {'NOTHING', now} end
+if said[2] == 'x' then return {'NOTHING', now} end
 
 if said[2] == 'GRANTED' then
     local live = said[3] == last and redis.call('PTTL', key) > kept
-    if live and not undo then return refusal() or {'WAS', now, said[2], said[3], said[4]} end
-    local refused = first('HSET', key, record, gone)
-    if refused then return refused end
+    if live and not undo then return {'WAS', now, said[2], said[3], said[4]} end
+    redis.call('HSET', key, record, gone)
     if live then redis.call('PEXPIRE', key, digits(kept)) end
     return {'UNDONE', now}
 end
 if undo and said[2] == 'CLAIMED' and units then
-    local refused = first('HINCRBY', key, 'n', taken)
+    refused = first('HINCRBY', key, 'n', taken)
     if refused then return refused end
     redis.call('HINCRBY', key, 'seq', '1')
     redis.call('HSET', key, record, gone)
@@ -34,4 +36,4 @@ if undo and said[2] == 'CLAIMED' and units then
     return {'UNDONE', now, fields[1], fields[2] or '', fields[3]}
 end
 fields = redis.call('HMGET', key, 'gen', 'seq')
-return refusal() or {'WAS', now, said[2], said[3] or last, fields[1] or '', fields[2] or '0'}
+return {'WAS', now, said[2], said[3] or last, fields[1] or '', fields[2] or '0'}

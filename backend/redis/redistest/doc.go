@@ -8,6 +8,7 @@
 //
 //	url.go       which Redis a test gets
 //	server.go    one redis-server: start, kill, stop, continue, restart
+//	link.go     a network between client and server that misbehaves on demand
 //	replica.go   replicas and Sentinels
 //	cluster.go   a Cluster of masters, and moving its slots
 //
