@@ -11,7 +11,6 @@
 //	recorder.go  the history, and who waits for an answer
 //	fault.go     faults of clients and proxies
 //	redis.go     faults of a Redis
-//	link.go      a wire between a proxy and a Redis that can be made a bad one
 //	proxy.go     a proxy process
 //	report.go    what is left of a run that failed
 //

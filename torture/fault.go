@@ -18,6 +18,7 @@ type Fault interface {
 // Site is what a fault can get at.
 type Site struct {
 	Proxies []*Proxy
+	Redis   *Redis // nil: the proxies have none
 	Random  *rand.Rand
 	// TTL is how long the leases of the clients last.
 	TTL time.Duration

@@ -17,6 +17,7 @@ type recorder struct {
 	operations []history.Operation
 	unsettled  []int // operations of unknown outcome that may still take effect
 	waiting    int   // clients that wait for an answer
+	told       int   // answers that told of a change
 	changed    chan struct{}
 }
 
@@ -45,6 +46,9 @@ func (r *recorder) end(o *history.Operation) {
 	if o.Outcome == history.Unknown {
 		r.unsettled = append(r.unsettled, len(r.operations))
 	}
+	if o.OK {
+		r.told++
+	}
 	r.operations = append(r.operations, *o)
 }
 
@@ -70,11 +74,22 @@ func (r *recorder) awaitWaiting(ctx context.Context, n int) {
 	}
 }
 
-// add puts in what no client did: a Loss.
-func (r *recorder) add(operations ...history.Operation) {
+// acknowledged is how many changes clients have been told of.
+func (r *recorder) acknowledged() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.operations = append(r.operations, operations...)
+	return r.told
+}
+
+// lost notes that since begin the store may have lost leases of these keys.
+func (r *recorder) lost(begin time.Duration, keys []string, ttl time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, key := range keys {
+		r.operations = append(r.operations, history.Operation{
+			Client: -1, Kind: history.Loss, Scope: scope, Name: key, TTL: ttl, Call: begin, Return: r.now(),
+		})
+	}
 }
 
 // settled says that from now on nothing that is unknown can take effect.

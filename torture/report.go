@@ -18,7 +18,7 @@ func (r *run) report(t *testing.T, err error) {
 	violations := history.Check(h, r.Rules)
 	if err != nil {
 		t.Error(err)
-	} else if missing := census.Vacuous(r.Unknown); missing != "" && len(violations) == 0 {
+	} else if missing := census.Vacuous(r.Wants); missing != "" && len(violations) == 0 {
 		t.Errorf("vacuous: the run saw %s", missing)
 	}
 	for _, v := range violations {

@@ -17,6 +17,7 @@ import (
 // Plan is one run.
 type Plan struct {
 	Proxies []*Proxy
+	Redis   *Redis // nil: the proxies have none
 	Fault   Fault
 	Manners Manners
 	Rules   history.Rules
@@ -24,8 +25,9 @@ type Plan struct {
 	// InDoubt is how long after a client has given up, or a fault has been mended, a
 	// call that nobody was told of may still take effect.
 	InDoubt time.Duration
-	// Unknown says that a run without a call of unknown outcome proves nothing.
-	Unknown bool
+	// Wants are what the run has to see, to prove anything. With a Loss the run ends in
+	// the round in which the fault struck: a store that has lost state serves no pools.
+	Wants history.Wants
 	// Duration is how long to go on with rounds; there are at least two.
 	Duration time.Duration
 	Seed     uint64
@@ -84,8 +86,12 @@ func (r *run) rounds(ctx context.Context) error {
 	if err := r.measure(ctx); err != nil {
 		return err
 	}
-	for begin := time.Now(); r.done < minRounds || time.Since(begin) < r.Duration; r.done++ {
-		if err := r.round(ctx); err != nil {
+	for begin := time.Now(); r.done < minRounds || time.Since(begin) < r.Duration && !r.Wants.Loss; r.done++ {
+		fault := r.Fault
+		if r.Wants.Loss && r.done < minRounds-1 {
+			fault = Nothing{}
+		}
+		if err := r.round(ctx, fault); err != nil {
 			return fmt.Errorf("round %d: %w", r.done, err)
 		}
 	}
@@ -96,7 +102,7 @@ func (r *run) rounds(ctx context.Context) error {
 // long against that.
 func (r *run) measure(ctx context.Context) error {
 	r.reader.ttl = leastTTL
-	if err := r.reader.read(ctx, 0, len(r.clients), r.settle); err != nil {
+	if err := r.reader.readAll(ctx, append(r.reader.locks(len(r.clients)), r.reader.pools(0)...), r.settle); err != nil {
 		return err
 	}
 	var took []time.Duration
@@ -117,7 +123,7 @@ func (r *run) measure(ctx context.Context) error {
 	return nil
 }
 
-func (r *run) round(ctx context.Context) error {
+func (r *run) round(ctx context.Context, fault Fault) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	stop := make(chan struct{})
@@ -130,7 +136,7 @@ func (r *run) round(ctx context.Context) error {
 			}
 		})
 	}
-	faults[len(r.clients)] = r.strike(ctx)
+	faults[len(r.clients)] = r.strike(ctx, fault)
 	close(stop)
 	working.Wait()
 	if err := errors.Join(faults...); err != nil {
@@ -139,19 +145,26 @@ func (r *run) round(ctx context.Context) error {
 	if err := r.settle(ctx); err != nil {
 		return err
 	}
-	return r.reader.read(ctx, r.done, len(r.clients), r.settle)
+	if fault == r.Fault && r.Wants.Loss {
+		return r.reader.readAll(ctx, r.reader.locks(len(r.clients)), r.settle)
+	}
+	return r.reader.readAll(ctx, append(r.reader.locks(len(r.clients)), r.reader.pools(r.done)...), r.settle)
 }
 
 // strike lets the fault strike somewhere in the round, and the round go on after it.
-func (r *run) strike(ctx context.Context) error {
-	site := &Site{Proxies: r.Proxies, Random: r.random, TTL: r.ttl, recorder: r.recorder}
+func (r *run) strike(ctx context.Context, fault Fault) error {
+	site := &Site{Proxies: r.Proxies, Redis: r.Redis, Random: r.random, TTL: r.ttl, recorder: r.recorder}
 	whole := roundTTLs * r.ttl
 	before := site.between(whole/4, whole/2)
 	if err := pause(ctx, before); err != nil {
 		return err
 	}
-	if err := r.Fault.Strike(ctx, site); err != nil {
+	begin := r.recorder.now()
+	if err := fault.Strike(ctx, site); err != nil {
 		return fmt.Errorf("the fault: %w", err)
+	}
+	if r.Wants.Loss && fault == r.Fault {
+		r.recorder.lost(begin, keys(len(r.clients)), r.ttl)
 	}
 	return pause(ctx, whole-before)
 }

@@ -145,24 +145,46 @@ func (c *client) usePool(ctx context.Context, round int) error {
 	return err
 }
 
-// read reads every key and pool that the clients of a round have used. Nothing else may
-// be under way. It cuts the history.
-func (c *client) read(ctx context.Context, round, clients int, settle func(context.Context) error) error {
-	var reads []func() (bool, error)
+// keys are all that clients of these numbers use.
+func keys(clients int) []string {
+	var all []string
 	for i := range sharedKeys {
-		reads = append(reads, func() (bool, error) { return c.readLock(ctx, sharedKey(i)) })
+		all = append(all, sharedKey(i))
 	}
 	for i := 1; i < clients; i += 2 {
 		own := client{id: i}
-		reads = append(reads, func() (bool, error) { return c.readLock(ctx, own.ownKey()) })
+		all = append(all, own.ownKey())
 	}
+	return all
+}
+
+// A read tells the whole state of one key or pool, and cuts the history, if nothing else
+// is under way. It is not done while somebody's lease runs, or after an error.
+type read func(context.Context) (done bool, err error)
+
+// locks are the reads of all keys.
+func (c *client) locks(clients int) []read {
+	var reads []read
+	for _, key := range keys(clients) {
+		reads = append(reads, func(ctx context.Context) (bool, error) { return c.readLock(ctx, key) })
+	}
+	return reads
+}
+
+// pools are the reads of all pools of a round.
+func (c *client) pools(round int) []read {
+	reads := []read{func(ctx context.Context) (bool, error) { return c.readPool(ctx, singles(round)) }}
 	for i := range sharedPools {
-		reads = append(reads, func() (bool, error) { return c.readPool(ctx, sharedPool(i)) })
+		reads = append(reads, func(ctx context.Context) (bool, error) { return c.readPool(ctx, sharedPool(i)) })
 	}
-	reads = append(reads, func() (bool, error) { return c.readPool(ctx, singles(round)) })
+	return reads
+}
+
+// readAll repeats each read until it is done, and settles before it does so.
+func (c *client) readAll(ctx context.Context, reads []read, settle func(context.Context) error) error {
 	for _, read := range reads {
 		for {
-			done, err := read()
+			done, err := read(ctx)
 			if err != nil {
 				return err
 			}
@@ -177,7 +199,7 @@ func (c *client) read(ctx context.Context, round, clients int, settle func(conte
 	return nil
 }
 
-// readLock takes the key and frees it. It is not done while somebody's lease runs.
+// readLock takes the key and frees it.
 func (c *client) readLock(ctx context.Context, key string) (done bool, err error) {
 	grant, err := c.call(ctx, history.Operation{Kind: history.Acquire, Name: key, TTL: c.ttl})
 	if err != nil || !grant.OK {

@@ -17,6 +17,13 @@ type Census struct {
 	Claims    int // that succeeded
 	SoldOut   int // claims that were refused
 	Restocks  int
+	Lost      int // calls that were refused since acknowledged state was lost
+}
+
+// Wants are what a history has to have seen besides what every one has to.
+type Wants struct {
+	Unknown bool // outcomes that nobody was told
+	Loss    bool // calls refused because of a loss
 }
 
 // Count makes the census of a history.
@@ -36,6 +43,9 @@ func (c *Census) count(o *Operation) {
 		return
 	}
 	c.Calls++
+	if o.Lost {
+		c.Lost++
+	}
 	switch {
 	case o.Outcome == Unknown:
 		c.Unknown++
@@ -73,15 +83,16 @@ func expired(group []Operation) int {
 	return n
 }
 
-// Vacuous says what of its wants a history did not see, or nothing.
-func (c *Census) Vacuous(wantUnknown bool) string {
+// Vacuous says what a history did not see that it had to, or nothing.
+func (c *Census) Vacuous(w Wants) string {
 	var missing []string
 	for _, want := range []struct {
 		wanted bool
 		n      int
 		what   string
 	}{
-		{wantUnknown, c.Unknown, "outcome that nobody was told"},
+		{w.Unknown, c.Unknown, "outcome that nobody was told"},
+		{w.Loss, c.Lost, "call refused because of a loss"},
 		{true, c.Contended, "refused acquire"},
 		{true, c.Expired, "lease that ended by time"},
 		{true, c.Claims, "claim"},
@@ -96,6 +107,6 @@ func (c *Census) Vacuous(wantUnknown bool) string {
 }
 
 func (c *Census) String() string {
-	return fmt.Sprintf("%d calls: %d grants, %d refused, %d leases ended by time; %d claims, %d sold out, %d restocks; %d unknown, %d undone",
-		c.Calls, c.Grants, c.Contended, c.Expired, c.Claims, c.SoldOut, c.Restocks, c.Unknown, c.Undone)
+	return fmt.Sprintf("%d calls: %d grants, %d refused, %d leases ended by time; %d claims, %d sold out, %d restocks; %d unknown, %d undone, %d of them for a loss",
+		c.Calls, c.Grants, c.Contended, c.Expired, c.Claims, c.SoldOut, c.Restocks, c.Unknown, c.Undone, c.Lost)
 }

@@ -241,11 +241,14 @@ func TestCensus(t *testing.T) {
 	if got != want {
 		t.Errorf("the census is\n%+v, want\n%+v", got, want)
 	}
-	if missing := got.Vacuous(true); missing != "" {
+	if missing := got.Vacuous(Wants{Unknown: true}); missing != "" {
+		t.Errorf("missing: %s", missing)
+	}
+	if missing := got.Vacuous(Wants{Loss: true}); missing != "no call refused because of a loss" {
 		t.Errorf("missing: %s", missing)
 	}
 	got = Count(h[:2])
-	if missing := got.Vacuous(true); missing != "no outcome that nobody was told, no lease that ended by time, no claim, no sold-out pool, no restock" {
+	if missing := got.Vacuous(Wants{Unknown: true}); missing != "no outcome that nobody was told, no lease that ended by time, no claim, no sold-out pool, no restock" {
 		t.Errorf("missing: %s", missing)
 	}
 }

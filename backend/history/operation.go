@@ -68,6 +68,8 @@ type Operation struct {
 	// Cut says that nothing else was under way on this partition, and that the
 	// answer tells its whole state: a refused Claim, or the Release of a grant.
 	Cut bool
+	// Lost says that the call was refused since the store has lost acknowledged state.
+	Lost bool
 	// Note is for the reader: what the error said.
 	Note string
 }

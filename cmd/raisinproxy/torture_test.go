@@ -69,9 +69,9 @@ func TestTortureMemory(t *testing.T) {
 		plan torture.Plan
 	}{
 		{"quiet", torture.Plan{Fault: torture.Nothing{}}},
-		{"disconnects in mid-call", torture.Plan{Fault: torture.Nothing{}, Manners: torture.Manners{GiveUp: 0.03}, Unknown: true}},
-		{"cancels", torture.Plan{Fault: torture.Nothing{}, Manners: torture.Manners{Cancel: 0.2, GiveUp: 0.02}, Unknown: true}},
-		{"stopped proxy", torture.Plan{Fault: torture.StopProxy{}, Manners: torture.Manners{Patience: 200 * time.Millisecond}, Unknown: true}},
+		{"disconnects in mid-call", torture.Plan{Fault: torture.Nothing{}, Manners: torture.Manners{GiveUp: 0.03}, Wants: history.Wants{Unknown: true}}},
+		{"cancels", torture.Plan{Fault: torture.Nothing{}, Manners: torture.Manners{Cancel: 0.2, GiveUp: 0.02}, Wants: history.Wants{Unknown: true}}},
+		{"stopped proxy", torture.Plan{Fault: torture.StopProxy{}, Manners: torture.Manners{Patience: 200 * time.Millisecond}, Wants: history.Wants{Unknown: true}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
