@@ -37,9 +37,10 @@ type client struct {
 	ttl      time.Duration
 	latency  time.Duration // of most calls, while nothing is broken
 
-	conn  *pgconn.PgConn
-	held  []lease
-	units int64
+	conn   *pgconn.PgConn
+	failed bool // the last call ended with an error
+	held   []lease
+	units  int64
 }
 
 // lease is a grant that the client remembers.
@@ -76,6 +77,7 @@ func (c *client) call(ctx context.Context, o history.Operation) (history.Operati
 	result := conn.ExecParams(ctx, calls[o.Kind], arguments(&o), nil, nil, nil).Read()
 	o.Return = c.recorder.now()
 	err = fill(&o, result)
+	c.failed = result.Err != nil
 	c.recorder.end(&o)
 	if conn.IsClosed() {
 		c.conn = nil

@@ -53,7 +53,7 @@ type PromoteReplica struct{}
 
 // Strike implements Fault.
 func (PromoteReplica) Strike(ctx context.Context, s *Site) error {
-	s.Redis.ReplicaLink.Break()
+	s.Redis.ReplicaLink.Cut()
 	if err := s.awaitAcknowledged(ctx); err != nil {
 		return err
 	}
@@ -78,16 +78,8 @@ func (SlowAnswers) Strike(ctx context.Context, s *Site) error {
 	return s.onLink(ctx, func() redistest.Rule { return redistest.Rule{DelayAnswer: s.late()} })
 }
 
-// TwinRequests lets requests arrive up to three times.
-type TwinRequests struct{}
-
-// Strike implements Fault.
-func (TwinRequests) Strike(ctx context.Context, s *Site) error {
-	return s.onLink(ctx, func() redistest.Rule { return redistest.Rule{Copies: 1 + s.Random.IntN(2)} })
-}
-
-// LateRequests lets requests arrive late, when their sender may have tried again or given
-// up.
+// LateRequests lets requests arrive late, when their sender has tried again, so that they
+// arrive twice, or has given up.
 type LateRequests struct{}
 
 // Strike implements Fault.

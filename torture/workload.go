@@ -43,7 +43,11 @@ func (c *client) work(ctx context.Context, round int, stop <-chan struct{}) erro
 		if err := task(ctx); err != nil {
 			return err
 		}
-		if err := c.rest(ctx, c.ttl/20); err != nil {
+		most := c.ttl / 20
+		if c.failed {
+			most = c.ttl // as clients do that were told of an error
+		}
+		if err := c.rest(ctx, most); err != nil {
 			return err
 		}
 	}

@@ -73,6 +73,8 @@ func Check(h []Operation, r Rules) []*Violation {
 
 // checkOrder looks for an order of each window that the model allows.
 func checkOrder(group []Operation, r Rules) *Violation {
+	// What was refused since state was lost was refused before anything else.
+	group = slices.DeleteFunc(slices.Clone(group), func(o Operation) bool { return o.Lost })
 	all, err := windows(group)
 	if err != nil {
 		return &Violation{Rule: err.Error(), Operations: group}

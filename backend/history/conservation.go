@@ -32,16 +32,16 @@ func checkConservation(group []Operation, _ Rules) *Violation {
 	return nil
 }
 
-// checkDistinct wants every unit to be sold once. In a pool to which nothing is given
-// back no two claims can leave the same count.
+// checkDistinct wants every unit to be sold once. In a pool to which nothing was given
+// back, by a client or by the store, no two claims can leave the same count.
 func checkDistinct(group []Operation, _ Rules) *Violation {
 	seen := map[int64]*Operation{}
 	for i := range group {
 		o := &group[i]
 		switch {
-		case o.Kind == Restock, o.Outcome == Undone:
-			return nil // units came back, or may have
-		case o.Outcome != Answered || !o.OK:
+		case o.Kind == Restock, o.Outcome != Answered:
+			return nil
+		case !o.OK:
 			continue
 		}
 		if before := seen[o.Remaining]; before != nil {

@@ -45,15 +45,17 @@ func (m lockModel) step(s lockState, o *Operation) []lockState {
 	if o.Kind == Loss {
 		return m.loss(s, o)
 	}
-	applied := s
-	applied.lo = max(s.lo, o.Call)
-	if o.Return < applied.lo {
+	s.lo = max(s.lo, o.Call)
+	if o.Return < s.lo {
 		return nil
 	}
-	if o.Outcome != Answered {
-		return m.unanswered(s, applied, o)
+	if !m.mayBeLive(s) {
+		s = s.free() // so that states which nothing can tell apart are one
 	}
-	next, ok := m.answered(applied, o)
+	if o.Outcome != Answered {
+		return m.unanswered(s, o)
+	}
+	next, ok := m.answered(s, o)
 	if !ok {
 		return nil
 	}
@@ -80,14 +82,14 @@ func (m lockModel) answered(s lockState, o *Operation) (lockState, bool) {
 }
 
 // unanswered branches: the call was not applied, or it was.
-func (m lockModel) unanswered(before, s lockState, o *Operation) []lockState {
-	states := []lockState{before}
+func (m lockModel) unanswered(s lockState, o *Operation) []lockState {
+	states := []lockState{s}
 	switch {
 	case o.Kind == Acquire:
 		if granted, ok := m.grant(s, o, s.greatest+1); ok {
 			// Nobody knows the token. The store may take the grant back whenever it likes,
 			// and must have done so where it said that nothing changed.
-			granted.holder, granted.earliest = someone, 0
+			granted.holder, granted.greatest, granted.earliest = someone, s.greatest, 0
 			if o.Outcome == Undone {
 				granted.latest = o.Return
 			}

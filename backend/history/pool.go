@@ -12,36 +12,36 @@ type poolState struct {
 	exists    bool
 	remaining int64
 
-	// Of the window's undone calls, one bit each: which are applied and not taken
-	// back, and which were taken back.
-	open, back uint64
+	// Of the claims that may be taken back, one bit each: which were made, with or without
+	// an effect, and which of them had one. Both are cleared by the taking back.
+	made, open uint64
 }
 
-// poolStep is a call, or for an Undone one either half of it: its effect, which
-// may show until it returns, and the taking back.
+// poolStep is a call, or the taking back of a claim: the store may do so with a claim
+// that nobody was told of, and must where it said that nothing changed.
 type poolStep struct {
 	*Operation
-	undone uint64 // the bit of an Undone call; 0 for all others
-	back   bool
+	bit  uint64 // of a claim that may be taken back; 0 for all others
+	back bool
 }
 
-// maxUndone is how many calls of a window may be Undone.
-const maxUndone = 64
+// maxTakenBack is how many claims of a window may be taken back.
+const maxTakenBack = 64
 
 // poolSteps makes the steps of a window.
 func poolSteps(window []Operation) ([]porcupine.Operation, error) {
 	var steps []porcupine.Operation
-	undone := uint64(1)
+	bit := uint64(1)
 	for i := range window {
 		o := &window[i]
 		step := poolStep{Operation: o}
-		if o.Outcome == Undone {
-			if undone == 0 {
-				return nil, fmt.Errorf("more than %d undone calls in one window", maxUndone)
+		if o.Outcome != Answered && o.Kind == Claim {
+			if bit == 0 {
+				return nil, fmt.Errorf("more than %d claims without an answer in one window", maxTakenBack)
 			}
-			step.undone = undone
-			undone <<= 1
-			steps = append(steps, porcupineOperation(o, poolStep{o, step.undone, true}))
+			step.bit = bit
+			bit <<= 1
+			steps = append(steps, porcupineOperation(o, poolStep{o, step.bit, true}))
 		}
 		steps = append(steps, porcupineOperation(o, step))
 	}
@@ -63,20 +63,22 @@ func poolModel(first poolState) porcupine.Model {
 // step gives every state that the pool may be in after o; none if o cannot come next.
 func (s poolState) step(o poolStep) []poolState {
 	switch {
+	case o.back:
+		return s.takeBack(o)
 	case o.Outcome == Answered:
 		if next, ok := s.apply(o.Operation); ok && next.answers(o.Operation, s) {
 			return []poolState{next}
 		}
 		return nil
-	case o.back:
-		return []poolState{s.takeBack(o)}
-	case o.Outcome == Undone && s.back&o.undone != 0: // taken back before: it had not been applied
-		return []poolState{s}
 	}
+	s.made |= o.bit
 	states := []poolState{s}
+	if o.Kind == Restock && o.Outcome == Undone { // somebody may have bought what came back
+		return states
+	}
 	if next, ok := s.apply(o.Operation); ok {
 		if next.remaining != s.created(o.Operation).remaining {
-			next.open |= o.undone
+			next.open |= o.bit
 		}
 		states = append(states, next)
 	}
@@ -110,17 +112,24 @@ func (s poolState) created(o *Operation) poolState {
 	return s
 }
 
-func (s poolState) takeBack(o poolStep) poolState {
-	if s.open&o.undone != 0 {
-		s.open &^= o.undone
-		if o.Kind == Claim {
-			s.remaining += o.Units
-		} else {
-			s.remaining -= o.Units
-		}
+// takeBack undoes a claim that was made and had an effect; it must if the caller was told
+// that nothing changed.
+func (s poolState) takeBack(o poolStep) []poolState {
+	if s.made&o.bit == 0 {
+		return nil
 	}
-	s.back |= o.undone
-	return s
+	kept := s
+	kept.made &^= o.bit
+	kept.open &^= o.bit
+	if s.open&o.bit == 0 {
+		return []poolState{kept}
+	}
+	undone := kept
+	undone.remaining += o.Units
+	if o.Outcome == Undone {
+		return []poolState{undone}
+	}
+	return []poolState{kept, undone}
 }
 
 func (s poolState) String() string {

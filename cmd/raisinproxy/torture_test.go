@@ -4,6 +4,7 @@ package main
 
 import (
 	"flag"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -77,6 +78,28 @@ func TestTortureMemory(t *testing.T) {
 			t.Parallel()
 			plan := c.plan
 			plan.Proxies = []*torture.Proxy{newProxy(t, inMemory)}
+			plan.Rules = inProcessRules
+			runTorture(t, &plan)
+		})
+	}
+}
+
+// TestTortureDurable: with a data folder that also holds across kill -9: what was
+// acknowledged is there after it, and what was not is there whole or not at all.
+func TestTortureDurable(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		plan torture.Plan
+	}{
+		{"quiet", torture.Plan{Fault: torture.Nothing{}}},
+		{"killed proxy", torture.Plan{Fault: torture.KillProxy{}, Wants: history.Wants{Unknown: true}}},
+		{"cancels and disconnects", torture.Plan{Fault: torture.Nothing{}, Manners: torture.Manners{Cancel: 0.03, GiveUp: 0.01}, Wants: history.Wants{Unknown: true}}},
+		{"stopped proxy", torture.Plan{Fault: torture.StopProxy{}, Manners: torture.Manners{Patience: 200 * time.Millisecond}, Wants: history.Wants{Unknown: true}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			plan := c.plan
+			plan.Proxies = []*torture.Proxy{newProxy(t, fmt.Sprintf("[locks.inprocess]\ndata_dir = %q\n", filepath.Join(t.TempDir(), "data")))}
 			plan.Rules = inProcessRules
 			runTorture(t, &plan)
 		})
