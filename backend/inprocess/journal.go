@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -178,6 +179,8 @@ func (j *journal) run(release func() error) {
 		select {
 		case <-j.poisoned:
 		case <-j.work:
+			// Those whom the last group has woken may have their next change in this one.
+			runtime.Gosched()
 			if j.commit() == nil {
 				continue
 			}

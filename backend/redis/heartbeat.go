@@ -95,7 +95,11 @@ type idRecord struct {
 func (s *Store) beatID(ctx context.Context) error {
 	proxy, id, beat, lost := s.watch.proxy()
 	beat++
-	answer, err := s.probe.eval(ctx, beatScript, idKey(s.opts.Namespace), proxy, beat, flag(lost && id != ""))
+	lossOf := ""
+	if lost {
+		lossOf = id
+	}
+	answer, err := s.probe.eval(ctx, beatScript, idKey(s.opts.Namespace), proxy, beat, lossOf)
 	if err != nil {
 		return err
 	}

@@ -55,6 +55,7 @@ type lane struct {
 	queue   []*request
 	running int
 	sampled time.Time
+	trailed bool // a sample is going to be taken after what was sent last
 }
 
 // send queues r and returns; r.done is closed when it has its reply or its error. All
@@ -98,8 +99,28 @@ func (l *lane) take() (batch []*request, sample bool) {
 	}
 	if now := time.Now(); now.Sub(l.sampled) >= sampleEvery {
 		l.sampled, sample = now, true
+	} else if !l.trailed {
+		l.trailed = true
+		l.store.work.Go(l.trail)
 	}
 	return batch, sample
+}
+
+// trail takes a sample when there may be no batch any more that would.
+func (l *lane) trail() {
+	select {
+	case <-time.After(sampleEvery):
+	case <-l.store.stop:
+		return
+	}
+	l.mu.Lock()
+	l.trailed, l.sampled = false, time.Now()
+	l.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), l.store.opts.attemptTime())
+	defer cancel()
+	if text, err := l.node.Info(ctx, "replication").Result(); err == nil {
+		l.store.watch.advanced(parseInfo(text))
+	}
 }
 
 // exchange sends a batch as one pipeline on one connection, so that a WAIT after it is for its

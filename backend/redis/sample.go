@@ -13,13 +13,14 @@ import (
 // sample is what INFO tells of a server that matters here.
 type sample struct {
 	node
-	replID2 string // the history that this one continues; "" for none
-	second  int64  // up to which offset it does
-	master  bool
-	loading bool
-	aof     bool
-	policy  string // maxmemory-policy
-	uptime  time.Duration
+	replID2  string // the history that this one continues; "" for none
+	second   int64  // up to which offset it does
+	master   bool
+	sentinel bool // it is none of the servers with data
+	loading  bool
+	aof      bool
+	policy   string // maxmemory-policy
+	uptime   time.Duration
 }
 
 // infoSource is a client or a connection.
@@ -47,6 +48,9 @@ func takeSample(ctx context.Context, from infoSource) (sample, error) {
 	s.uptime = time.Duration(seconds) * time.Second
 	if strings.Trim(s.replID2, "0") == "" {
 		s.replID2 = ""
+	}
+	if s.sentinel = info["redis_mode"] == "sentinel"; s.sentinel {
+		return s, nil
 	}
 	if s.RunID == "" || s.ReplID == "" {
 		return sample{}, errors.New("INFO has no run_id or no master_replid")

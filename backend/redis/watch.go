@@ -114,6 +114,8 @@ func (w *watch) connected(ctx context.Context, cn *goredis.Conn) error {
 	s, err := takeSample(ctx, cn)
 	switch {
 	case err != nil:
+	case s.sentinel:
+		return nil
 	case !s.master && len(w.opts.URLs) > 0 && w.opts.SentinelMaster == "":
 		return nil // the Cluster's topology may be asked of a replica
 	case !s.master:
@@ -245,23 +247,26 @@ func find(nodes map[string]node, is func(addr string, n node) bool) (node, bool)
 func (w *watch) beaten(beat int64, r idRecord) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.ready = true
+	if w.state.ID != r.id {
+		switch {
+		case w.state.ID == "":
+		case slices.Contains(strings.Fields(r.before), w.state.ID):
+			w.log.Info("redis: the operator has adopted the state as it is", "id", r.id, "missing_pools_may_be_created", r.create)
+			w.adopted()
+		default:
+			w.loseLocked("the name space has another id than before")
+			return
+		}
+		w.state.ID, w.state.Lost, w.state.Beat, w.dirty = r.id, "", 0, true
+	}
 	switch {
-	case w.state.ID == "":
-		w.state.ID, w.dirty = r.id, true
-	case w.state.ID != r.id && slices.Contains(strings.Fields(r.before), w.state.ID):
-		w.log.Info("redis: the operator has adopted the state as it is", "id", r.id, "missing_pools_may_be_created", r.create)
-		w.state.ID, w.state.Lost, w.dirty = r.id, "", true
-		w.adopted()
-	case w.state.ID != r.id:
-		w.loseLocked("the name space has another id than before")
-		return
 	case r.lost:
 		w.loseLocked("another proxy noticed it")
-	case w.state.Beat > 0 && r.beat < w.state.Beat:
+	case r.beat < w.state.Beat:
 		w.loseLocked("the last beats of this proxy are gone")
 	}
-	w.state.Beat = beat
-	w.create, w.ready = r.create, true
+	w.state.Beat, w.create = beat, r.create
 }
 
 // gone is for a name space without an id record.

@@ -1,4 +1,5 @@
--- beat: a sign of life of a proxy in the id record. ARGV: proxy, the new beat, '1' if it noticed a loss of state
+-- beat: a sign of life of a proxy in the id record. ARGV: proxy, the new beat, the id under which it noticed
+-- a loss of state ('' if it did not): after an adopt that is history
 -- -> NOID | ID id predecessors may_create lost beat_before
 --
 -- Fields of the id record: id, before (predecessors, separated by spaces), create ('1': missing
@@ -11,7 +12,7 @@ local mine = 'b:' .. ARGV[1]
 local fields = redis.call('HMGET', key, 'id', 'before', 'create', 'lost', mine)
 if not fields[1] then return {'NOID', now} end
 local written
-if ARGV[3] == '1' then
+if fields[1] == ARGV[3] then
     written = redis.pcall('HSET', key, mine, ARGV[2], 'lost', '1')
     fields[4] = '1'
 else

@@ -93,6 +93,12 @@ func (l *Link) To(s *Server) {
 	l.Cut()
 }
 
+// Break closes all connections and refuses new ones.
+func (l *Link) Break() {
+	l.listener.Close()
+	l.Cut()
+}
+
 // Cut closes all connections.
 func (l *Link) Cut() {
 	l.mu.Lock()

@@ -3,6 +3,7 @@ package redistest
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"testing"
 )
 
@@ -18,6 +19,25 @@ func StartReplica(t testing.TB, master *Server, lines ...string) *Server {
 func (s *Server) AwaitLink() {
 	s.t.Helper()
 	s.Await("the replica is connected", func(ctx context.Context) bool { return s.Info(ctx, "master_link_status") == "up" })
+}
+
+// StartReplicaOverLink is StartReplica over a network that can be broken.
+func StartReplicaOverLink(t testing.TB, master *Server, lines ...string) (*Server, *Link) {
+	t.Helper()
+	link := StartLink(t, master)
+	s := Start(t, append(lines, fmt.Sprintf("replicaof 127.0.0.1 %d", link.Port()), "repl-diskless-sync-delay 0")...)
+	s.AwaitLink()
+	return s, link
+}
+
+// AwaitOffset waits until this replica has all that master has now.
+func (s *Server) AwaitOffset(master *Server) {
+	s.t.Helper()
+	want, _ := strconv.ParseInt(master.Info(s.t.Context(), "master_repl_offset"), 10, 64)
+	s.Await("the replica is in step", func(ctx context.Context) bool {
+		offset, err := strconv.ParseInt(s.Info(ctx, "slave_repl_offset"), 10, 64)
+		return err == nil && offset >= want
+	})
 }
 
 // Promote makes a replica the master, as a failover does.
