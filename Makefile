@@ -3,7 +3,7 @@
 # the build cache but what testdata/install.sh says it installs.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test race lint fuzz bench clients deps mutants
+.PHONY: help run build test race lint fuzz bench torture clients deps mutants
 
 GO ?= go
 # The parser of PostgreSQL is C. Said aloud, so that a missing compiler is the error.
@@ -15,10 +15,11 @@ TESTFLAGS ?=
 FUZZTIME ?= 30s
 FUZZ ?= .
 BENCH ?= .
+DURATION ?= 60s
 ARGS ?=
 
 # Programs under testdata, which ./... leaves out.
-PROGRAMS = ./testdata/clients/... ./backend/inprocess/testdata/mutants
+PROGRAMS = ./testdata/clients/... ./backend/inprocess/testdata/mutants ./torture/testdata/mutants
 
 GOLANGCI_VERSION = v2.15.0
 # A linter built by an older Go refuses a newer one's code.
@@ -62,11 +63,16 @@ fuzz: ## every fuzz test in turn, each for FUZZTIME=30s; FUZZ=Lexer chooses some
 bench: ## Go benchmarks; PKG=./backend/... BENCH=Claim
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem $(PKG)
 
+# Many runs wait at once, so more of them than there are processors.
+torture: deps ## histories under faults on every backend, each for DURATION=60s; TESTFLAGS="-run Durable/killed -torture.seed=7"
+	$(GO) test -count=1 -v -parallel 4 -timeout 0 -run '^TestTorture' $(TESTFLAGS) ./cmd/raisinproxy -torture $(DURATION)
+
 clients: deps ## the client programs against the server; TESTFLAGS="-run TestClients/psycopg2"
 	$(GO) test -count=1 -run '^TestClients' -v $(TESTFLAGS) ./cmd/raisinproxy
 
 deps: ## gets a PostgreSQL to compare with, and the clients (apt-get, npm), if missing
 	@sh testdata/install.sh
 
-mutants: ## breaks the store in some seventy ways and wants each noticed: five minutes
+mutants: ## breaks the stores in some hundred ways and wants each noticed, by unit tests and by histories: ten minutes
 	$(GO) run ./backend/inprocess/testdata/mutants $(ARGS)
+	$(GO) run ./torture/testdata/mutants $(ARGS)

@@ -3,6 +3,7 @@ package containers
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -20,7 +21,7 @@ func TestChoice(t *testing.T) {
 		t.Errorf("an unknown choice: %v", err)
 	}
 	t.Setenv(EnvServers, "containers")
-	if chosen, err := Chosen(); !chosen || err != engine() {
+	if chosen, err := Chosen(); !chosen || !errors.Is(err, engine()) {
 		t.Errorf("containers: %v, %v", chosen, err)
 	}
 	t.Setenv(EnvServers, "")

@@ -53,7 +53,7 @@ type PromoteReplica struct{}
 
 // Strike implements Fault.
 func (PromoteReplica) Strike(ctx context.Context, s *Site) error {
-	s.Redis.ReplicaLink.Cut()
+	s.Redis.ReplicaLink.Break()
 	if err := s.awaitAcknowledged(ctx); err != nil {
 		return err
 	}

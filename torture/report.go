@@ -33,7 +33,7 @@ func (r *run) report(t *testing.T, err error) {
 // that outlives the test.
 func (r *run) keep(t *testing.T, h []history.Operation, violations []*history.Violation) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "raisin-torture-")
+	dir, err := os.MkdirTemp("", "raisin-torture-") //nolint:usetesting // it outlives the test
 	if err != nil {
 		t.Error(err)
 		return "nowhere"
@@ -52,7 +52,7 @@ func (r *run) keep(t *testing.T, h []history.Operation, violations []*history.Vi
 		write(fmt.Sprintf("proxy%d.log", i), p.Log())
 	}
 	for i, v := range violations {
-		write(fmt.Sprintf("violation%d.txt", i), v.Error())
+		write(fmt.Sprintf("violation%d.txt", i), v.String())
 		if err := v.Draw(filepath.Join(dir, fmt.Sprintf("violation%d.html", i))); err != nil {
 			t.Error(err)
 		}

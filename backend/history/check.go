@@ -32,8 +32,8 @@ type Violation struct {
 	visual func(path string) error
 }
 
-// Error is the rule and the operations, one a line.
-func (v *Violation) Error() string {
+// String is the rule and the operations, one a line.
+func (v *Violation) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n", v.Partition, v.Rule)
 	for i := range v.Operations {

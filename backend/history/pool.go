@@ -71,12 +71,13 @@ func (s poolState) step(o poolStep) []poolState {
 		}
 		return nil
 	}
-	s.made |= o.bit
-	states := []poolState{s}
+	without := s
+	without.made |= o.bit
+	states := []poolState{without}
 	if o.Kind == Restock && o.Outcome == Undone { // somebody may have bought what came back
 		return states
 	}
-	if next, ok := s.apply(o.Operation); ok {
+	if next, ok := without.apply(o.Operation); ok {
 		if next.remaining != s.created(o.Operation).remaining {
 			next.open |= o.bit
 		}

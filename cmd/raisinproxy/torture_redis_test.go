@@ -76,9 +76,7 @@ func TestTortureLossyRedis(t *testing.T) {
 		{"promoted replica that missed changes", func(t *testing.T) *torture.Redis {
 			server := redistest.Start(t, redistest.AOFAlways)
 			link := redistest.StartLink(t, server)
-			replicaLink := redistest.StartLink(t, server)
-			replica := redistest.Start(t, redistest.AOFAlways, fmt.Sprintf("replicaof 127.0.0.1 %d", replicaLink.Port()), "repl-diskless-sync-delay 0")
-			replica.AwaitLink()
+			replica, replicaLink := redistest.StartReplicaOverLink(t, server, redistest.AOFAlways)
 			return &torture.Redis{Server: server, Link: link, Replica: replica, ReplicaLink: replicaLink}
 		}, torture.Plan{Fault: torture.PromoteReplica{}, Wants: lost}},
 	} {
