@@ -3,7 +3,7 @@
 # the build cache but what testdata/install.sh says it installs.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test race lint fuzz bench torture clients deps mutants
+.PHONY: help run build test race lint fuzz bench torture clients deps mutants kill
 
 GO ?= go
 # The parser of PostgreSQL is C. Said aloud, so that a missing compiler is the error.
@@ -73,6 +73,9 @@ clients: deps ## the client programs against the server; TESTFLAGS="-run TestCli
 deps: ## gets a PostgreSQL to compare with, and the clients (apt-get, npm), if missing
 	@sh testdata/install.sh
 
-mutants: ## breaks the stores in some hundred ways and wants each noticed, by unit tests and by histories: ten minutes
+kill: ## kills the server ten times in the middle of 10,000 claims each and counts: a minute or two
+	$(GO) test -count=1 -run '^TestKilledWhileSelling$$' -v $(TESTFLAGS) ./cmd/raisinproxy -kill.rounds=10 -kill.claims=10000
+
+mutants: ## breaks the stores in more than a hundred ways and wants each noticed, by unit tests and by histories: twenty minutes
 	$(GO) run ./backend/inprocess/testdata/mutants $(ARGS)
 	$(GO) run ./torture/testdata/mutants $(ARGS)
