@@ -38,7 +38,11 @@ func NewApp(cfg *Config, log *slog.Logger) (*App, error) {
 	if a.listener, err = listen(&cfg.PGWire); err != nil {
 		return nil, err
 	}
-	if cfg.Locks.Enabled {
+	if cfg.Locks.Enabled && cfg.Locks.Backend == backendRedis {
+		if a.backend, err = openRedis(&cfg.Locks, log); err != nil {
+			return nil, errors.Join(err, a.Close())
+		}
+	} else if cfg.Locks.Enabled {
 		a.backend = inprocess.New(inprocess.Options{ReapInterval: cfg.Locks.ReaperInterval})
 	}
 	version, _ := buildVersion()

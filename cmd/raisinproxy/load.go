@@ -63,6 +63,7 @@ func loadFile(o *options) (*Config, []problem) {
 	k.checkAuth()
 	k.checkUsers()
 	k.checkUpstream()
+	k.checkRedis()
 	k.warn()
 	return k.result()
 }
