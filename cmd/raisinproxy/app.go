@@ -67,6 +67,9 @@ func NewApp(cfg *Config, log *slog.Logger) (*App, error) {
 
 // openBackend opens the store of locks and inventory.
 func openBackend(c *LocksConfig, log *slog.Logger) (backend.Backend, error) {
+	if c.Backend == backendRedis {
+		return openRedis(c, log)
+	}
 	opts := inprocess.Options{ReapInterval: c.ReaperInterval, Log: log}
 	if c.InProcess.DataDir == "" {
 		return inprocess.New(opts), nil

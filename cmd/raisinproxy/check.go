@@ -64,7 +64,7 @@ func (k *checker) resolvePaths(dir string) {
 	c := k.cfg
 	for _, path := range []*string{
 		&c.PGWire.TLSCert, &c.PGWire.TLSKey, &c.PGWire.TLSClientCA,
-		&c.Auth.UsersFile, &c.Locks.InProcess.DataDir, &c.Upstream.PasswordFile,
+		&c.Auth.UsersFile, &c.Locks.InProcess.DataDir, &c.Locks.Redis.StateFile, &c.Upstream.PasswordFile,
 	} {
 		if *path != "" && !filepath.IsAbs(*path) {
 			*path = filepath.Join(dir, *path)
@@ -84,9 +84,6 @@ func (k *checker) checkNotYet() {
 	}
 	if c.Auth.AuthQuery != "" {
 		k.add("auth.auth_query", `not in this version: set auth_query = "" and use users_file`)
-	}
-	if c.Locks.Backend == backendRedis {
-		k.add("locks.backend", `"redis" is not in this version: use "inprocess"`)
 	}
 }
 

@@ -64,6 +64,7 @@ func loadFile(o *options) (*Config, []problem) {
 	k.checkUsers()
 	k.checkDataDir()
 	k.checkUpstream()
+	k.checkRedis()
 	k.warn()
 	return k.result()
 }

@@ -104,7 +104,8 @@ func (s *Server) launch() {
 			s.t.Fatalf("%s ended at its start:\n%s", s.name, s.process.tail())
 		}
 		err := s.admin.Ping(ctx).Err()
-		return err == nil || redis.HasErrorPrefix(err, "LOADING") || redis.HasErrorPrefix(err, "MASTERDOWN")
+		// An error is an answer too: LOADING, NOAUTH, MASTERDOWN.
+		return err == nil || redis.HasErrorPrefix(err, "")
 	})
 }
 
@@ -121,6 +122,15 @@ func (s *Server) Socket() string { return filepath.Join(s.Dir, "s") }
 
 // Admin is a client for what the test itself does to the server.
 func (s *Server) Admin() *redis.Client { return s.admin }
+
+// Login gives the test's own client a password.
+func (s *Server) Login(password string) {
+	s.t.Helper()
+	options := *s.admin.Options()
+	options.Password = password
+	s.admin.Close()
+	s.admin = redis.NewClient(&options)
+}
 
 // Do runs a command and gives its reply.
 func (s *Server) Do(args ...any) any {
