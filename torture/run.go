@@ -28,6 +28,9 @@ type Plan struct {
 	// Wants are what the run has to see, to prove anything. With a Loss the run ends in
 	// the round in which the fault struck: a store that has lost state serves no pools.
 	Wants history.Wants
+	// Lease is how long leases last at least, where faults take time: one that is over
+	// before a proxy has come back says nothing about what the proxy remembers.
+	Lease time.Duration
 	// Duration is how long to go on with rounds; there are at least two.
 	Duration time.Duration
 	Seed     uint64
@@ -39,9 +42,13 @@ const (
 	leastTTL = 150 * time.Millisecond
 	// sharp is how many times as long as a call a lease is.
 	sharp = 50
-	// roundTTLs is how many leases long the clients of a round work.
-	roundTTLs = 8
+	// leastWork is how long the clients of a round work, or for this many leases.
+	leastWork = 1200 * time.Millisecond
+	roundTTLs = 4
 	minRounds = 2
+	// patience is for one round, which takes a few seconds: a lock that is never free, say,
+	// must not stand in the way of the verdict.
+	patience = 30 * time.Second
 )
 
 // Run works by the plan, and fails the test if the history is one that no correct store
@@ -101,6 +108,8 @@ func (r *run) rounds(ctx context.Context) error {
 // measure makes the pools, finds out how long calls take, and chooses leases that are
 // long against that.
 func (r *run) measure(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	r.reader.ttl = leastTTL
 	if err := r.reader.readAll(ctx, append(r.reader.locks(len(r.clients)), r.reader.pools(0)...), r.settle); err != nil {
 		return err
@@ -116,7 +125,7 @@ func (r *run) measure(ctx context.Context) error {
 	slices.Sort(took)
 	r.latency = took[len(took)*9/10]
 	// In whole milliseconds, as the functions take them.
-	r.ttl = max(leastTTL, (sharp * r.latency).Round(time.Millisecond))
+	r.ttl = max(leastTTL, r.Lease, (sharp * r.latency).Round(time.Millisecond))
 	for _, c := range append(r.clients, r.reader) {
 		c.ttl, c.latency = r.ttl, r.latency
 	}
@@ -124,7 +133,7 @@ func (r *run) measure(ctx context.Context) error {
 }
 
 func (r *run) round(ctx context.Context, fault Fault) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	stop := make(chan struct{})
 	var working sync.WaitGroup
@@ -154,7 +163,7 @@ func (r *run) round(ctx context.Context, fault Fault) error {
 // strike lets the fault strike somewhere in the round, and the round go on after it.
 func (r *run) strike(ctx context.Context, fault Fault) error {
 	site := &Site{Proxies: r.Proxies, Redis: r.Redis, Random: r.random, TTL: r.ttl, recorder: r.recorder}
-	whole := roundTTLs * r.ttl
+	whole := max(leastWork, roundTTLs*r.ttl)
 	before := site.between(whole/4, whole/2)
 	if err := pause(ctx, before); err != nil {
 		return err

@@ -28,7 +28,10 @@ type mutant struct {
 const (
 	lease = "backend/inprocess/lease.go"
 	pool  = "backend/inprocess/pool.go"
-	quiet = "TestTortureMemory/quiet"
+	lua   = "backend/redis/lua/"
+
+	quiet  = "TestTortureMemory/quiet"
+	killed = "TestTortureDurable/killed_proxy"
 )
 
 var mutants = []mutant{
@@ -51,6 +54,23 @@ var mutants = []mutant{
 	{"restock counts twice", pool, "p.remaining += n", "p.remaining += 2 * n", quiet},
 	{"restock answers before it counts", pool, "p.remaining += n\n\treturn p.remaining, nil", "defer func() { p.remaining += n }()\n\treturn p.remaining, nil", quiet},
 	{"sold-out pool disappears", pool, "p.remaining -= n", "p.remaining -= n; if p.remaining == 0 { delete(sh.pools, string(id)) }", quiet},
+
+	{"told before it is written", "backend/inprocess/journal.go", "if b.group != nil {", "if false {", killed},
+	{"recovery forgets leases", "backend/inprocess/open.go", "r.store.shardOf(id).insert(string(id), record.token, record.deadline)", "", killed},
+	{"recovery shortens leases", "backend/inprocess/open.go", "r.store.shardOf(id).insert(string(id), record.token, record.deadline)", "r.store.shardOf(id).insert(string(id), record.token, record.deadline-300*time.Millisecond)", killed},
+	{"recovery forgets pools", "backend/inprocess/open.go", "r.store.shardOf(id).pools[string(id)] = &pool{remaining: remaining}", "_ = remaining", killed},
+	{"releases are not written", "backend/inprocess/journal.go", "_ = g.batch.Delete(j.key, nil)", "", killed},
+
+	{"Redis: renew revives", lua + "renew.lua", "left > kept)", "left > 0)", "TestTortureRedis/quiet"},
+	{"Redis: release without comparing", lua + "release.lua", "token == last and ", "", "TestTortureRedis/quiet"},
+	{"Redis: expiry only with the key", lua + "acquire.lua", "redis.call('PTTL', key) > kept", "redis.call('PTTL', key) > 0", "TestTortureRedis/quiet"},
+	{"Redis: token as a Lua number", lua + "acquire.lua", "token = digits(token)", "token = tostring(token)", "TestTortureRedis/quiet"},
+	{"Redis: nonce not looked at", lua + "claim.lua", "if answer then", "if false then", "TestTortureRedis/lost_answers"},
+	{"Redis: nonce new for each copy", "backend/redis/call.go", "\tc.notAfter = s.clock.now()", "\tc.nonce = s.nonce()\n\tc.notAfter = s.clock.now()", "TestTortureRedis/lost_answers"},
+	{"Redis: outage told as false", "backend/redis/lock.go", "if err != nil || !grant.Acquired", "if err != nil { return backend.Grant{}, nil }\n\t\tif !grant.Acquired", "TestTortureRedis/stopped_Redis"},
+	{"Redis: lost answers told as done", "backend/redis/lock.go", "return r.word == \"YES\", err", "return r.word == \"YES\" || err != nil, nil", "TestTortureRedis/stopped_Redis"},
+	{"Redis: pools made anew after a loss", lua + "claim.lua", "if known_gen ~= '' and (not units or gen ~= known_gen or less(seq, known_seq))", "if false", "TestTortureLossyRedis/killed_Redis_with_RDB_only"},
+	{"Redis: token = last + 1 only", lua + "acquire.lua", "math.max(tonumber(last) + 1, tonumber(now), tonumber(floor) + 1)", "tonumber(last) + 1", "TestTortureLossyRedis/killed_Redis_with_RDB_only"},
 }
 
 func main() {
