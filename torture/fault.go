@@ -44,13 +44,15 @@ type Nothing struct{}
 // Strike implements Fault.
 func (Nothing) Strike(context.Context, *Site) error { return nil }
 
-// KillProxy ends a proxy by SIGKILL while it works for clients, and starts it again.
+// KillProxy ends a proxy by SIGKILL when it has just told of a change and works for others,
+// and starts it again.
 type KillProxy struct{}
 
 // Strike implements Fault.
 func (KillProxy) Strike(ctx context.Context, s *Site) error {
 	p := s.proxy()
 	s.AwaitCalls(ctx, 3)
+	s.recorder.awaitTold(ctx)
 	if err := p.Kill(); err != nil {
 		return err
 	}

@@ -42,12 +42,12 @@ func (r *recorder) end(o *history.Operation) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.waiting--
+	if o.OK {
+		r.told++
+	}
 	r.notify()
 	if o.Outcome == history.Unknown {
 		r.unsettled = append(r.unsettled, len(r.operations))
-	}
-	if o.OK {
-		r.told++
 	}
 	r.operations = append(r.operations, *o)
 }
@@ -59,9 +59,20 @@ func (r *recorder) notify() {
 
 // awaitWaiting returns when n clients wait for an answer, or ctx has ended.
 func (r *recorder) awaitWaiting(ctx context.Context, n int) {
+	r.await(ctx, func() bool { return r.waiting >= n })
+}
+
+// awaitTold returns when a client has just been told of a change, or ctx has ended.
+func (r *recorder) awaitTold(ctx context.Context) {
+	before := r.acknowledged()
+	r.await(ctx, func() bool { return r.told > before })
+}
+
+// await returns when condition, which is asked with r.mu held, is true, or ctx has ended.
+func (r *recorder) await(ctx context.Context, condition func() bool) {
 	for {
 		r.mu.Lock()
-		enough, changed := r.waiting >= n, r.changed
+		enough, changed := condition(), r.changed
 		r.mu.Unlock()
 		if enough {
 			return

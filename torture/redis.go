@@ -2,7 +2,6 @@ package torture
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -121,11 +120,11 @@ func (s *Site) onLink(ctx context.Context, rule func() redistest.Rule) error {
 // there to be lost.
 func (s *Site) awaitAcknowledged(ctx context.Context) error {
 	const some = 20
-	told := s.recorder.acknowledged()
-	for s.recorder.acknowledged() < told+some {
-		if err := pause(ctx, 10*time.Millisecond); err != nil {
-			return errors.Join(fmt.Errorf("vacuous: fewer than %d changes were acknowledged that could be lost", some), err)
-		}
+	for range some {
+		s.recorder.awaitTold(ctx)
+	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("vacuous: fewer than %d changes were acknowledged that could be lost: %w", some, err)
 	}
 	return nil
 }

@@ -141,6 +141,8 @@ var histories = []struct {
 	{"an undone acquire shows while it runs", []Operation{undone(acquired(0, 30, 0)), refused(10, 11), acquired(40, 41, 6)}, ""},
 	{"an undone acquire leaves no trace", []Operation{undone(acquired(0, 30, 0)), refused(40, 41)}, noOrder},
 	{"an acquire that took longer than its lease may have been granted before", []Operation{acquired(0, 130, 6), refused(50, 51)}, ""},
+	{"an acquire is not refused because of its own first try", []Operation{refused(0, 130)}, noOrder},
+	{"an acquire of two tries leaves no trace of the first", []Operation{acquired(0, 130, 6), released(131, 132, 6, true), refused(133, 134)}, noOrder},
 	{"an acquire that took no longer", []Operation{acquired(0, 90, 6), refused(10, 11), acquired(20, 21, 5)}, noOrder},
 	{"an undone release", []Operation{acquired(0, 1, 5), undone(released(10, 20, 5, false)), acquired(30, 31, 6)}, noOrder},
 

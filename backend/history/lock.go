@@ -17,12 +17,34 @@ type lockState struct {
 	earliest, latest time.Duration
 	// lo is the earliest time of the next step.
 	lo time.Duration
+	// first is the acquire that was granted this lease at its first try, and tries again.
+	first *Operation
 }
 
 const (
 	nobody  = 0
 	someone = -1 // holds by a grant that nobody was told of
 )
+
+// lockStep is a call, or the first grant of an acquire whose answer came when the lease
+// that it granted was over: it is told as if it had not been granted, and tried again.
+type lockStep struct {
+	*Operation
+	first bool
+}
+
+// lockSteps makes the steps of a window.
+func lockSteps(window []Operation) []porcupine.Operation {
+	var steps []porcupine.Operation
+	for i := range window {
+		o := &window[i]
+		if o.Kind == Acquire && o.Outcome == Answered && o.Return-o.Call >= o.TTL {
+			steps = append(steps, porcupineOperation(o, lockStep{o, true}))
+		}
+		steps = append(steps, porcupineOperation(o, lockStep{o, false}))
+	}
+	return steps
+}
 
 // lockModel steps a key through operations of kind Acquire, Renew, Release and Loss.
 // An answer has at most one next state, a call of unknown outcome two: applied or not.
@@ -32,16 +54,17 @@ func (m lockModel) porcupine(first lockState) porcupine.Model {
 	model := porcupine.NondeterministicModel{
 		Init: func() []any { return []any{first} },
 		Step: func(state, input, _ any) []any {
-			return boxed(m.step(state.(lockState), input.(*Operation)))
+			return boxed(m.step(state.(lockState), input.(lockStep)))
 		},
-		DescribeOperation: func(input, _ any) string { return input.(*Operation).describe() },
+		DescribeOperation: func(input, _ any) string { return input.(lockStep).describe() },
 		DescribeState:     func(state any) string { return state.(lockState).String() },
 	}
 	return model.ToModel()
 }
 
 // step gives every state that the key may be in after o; none if o cannot come next.
-func (m lockModel) step(s lockState, o *Operation) []lockState {
+func (m lockModel) step(s lockState, step lockStep) []lockState {
+	o := step.Operation
 	if o.Kind == Loss {
 		return m.loss(s, o)
 	}
@@ -52,7 +75,10 @@ func (m lockModel) step(s lockState, o *Operation) []lockState {
 	if !m.mayBeLive(s) {
 		s = s.free() // so that states which nothing can tell apart are one
 	}
-	if o.Outcome != Answered {
+	switch {
+	case step.first:
+		return m.firstTry(s, o)
+	case o.Outcome != Answered:
 		return m.unanswered(s, o)
 	}
 	next, ok := m.answered(s, o)
@@ -68,7 +94,7 @@ func (m lockModel) answered(s lockState, o *Operation) (lockState, bool) {
 	case o.Kind == Acquire && o.OK:
 		return m.grant(s, o, o.Token)
 	case o.Kind == Acquire:
-		return s, m.mayBeLive(s)
+		return s, m.mayBeLive(s) && s.first != o // nobody is refused because of itself
 	case s.holder != o.Token:
 		return s, !o.OK
 	case !o.OK: // the holder is told that the lease is over: it is over for good
@@ -86,10 +112,7 @@ func (m lockModel) unanswered(s lockState, o *Operation) []lockState {
 	states := []lockState{s}
 	switch {
 	case o.Kind == Acquire:
-		if granted, ok := m.grant(s, o, s.greatest+1); ok {
-			// Nobody knows the token. The store may take the grant back whenever it likes,
-			// and must have done so where it said that nothing changed.
-			granted.holder, granted.greatest, granted.earliest = someone, s.greatest, 0
+		if granted, ok := m.untold(s, o); ok {
 			if o.Outcome == Undone {
 				granted.latest = o.Return
 			}
@@ -102,6 +125,24 @@ func (m lockModel) unanswered(s lockState, o *Operation) []lockState {
 		states = append(states, s.free())
 	}
 	return states
+}
+
+// firstTry branches: o was granted a lease that it gave up before it was answered, or not.
+func (m lockModel) firstTry(s lockState, o *Operation) []lockState {
+	states := []lockState{s}
+	if granted, ok := m.untold(s, o); ok {
+		granted.first, granted.latest = o, o.Return
+		states = append(states, granted)
+	}
+	return states
+}
+
+// untold is a grant of which nobody knows the token. The store may take it back whenever
+// it likes.
+func (m lockModel) untold(s lockState, o *Operation) (lockState, bool) {
+	granted, ok := m.grant(s, o, s.greatest+1)
+	granted.holder, granted.greatest, granted.earliest = someone, s.greatest, 0
+	return granted, ok
 }
 
 // grant gives the key to token if it may be free at some time until o returns.
@@ -145,7 +186,7 @@ func (m lockModel) loss(s lockState, o *Operation) []lockState {
 }
 
 func (s lockState) free() lockState {
-	s.holder, s.earliest, s.latest = nobody, 0, 0
+	s.holder, s.earliest, s.latest, s.first = nobody, 0, 0, nil
 	return s
 }
 
@@ -162,6 +203,13 @@ func (s lockState) renewed(o *Operation) lockState {
 		s.latest = max(s.latest, o.Return)
 	}
 	return s
+}
+
+func (s lockStep) describe() string {
+	if s.first {
+		return s.call() + " -> granted too late"
+	}
+	return s.Operation.describe()
 }
 
 func (s lockState) String() string {

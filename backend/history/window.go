@@ -71,23 +71,6 @@ func modelOf(window []Operation, cut *Operation, r Rules) (porcupine.Model, []po
 	return lockModel{r.Epsilon}.porcupine(first), lockSteps(window), nil
 }
 
-// lockSteps makes the steps of a window. An acquire whose answer came when the lease that
-// it granted was over is told as if it had not been granted, and may have been tried once
-// more: that first grant is a step of its own.
-func lockSteps(window []Operation) []porcupine.Operation {
-	var steps []porcupine.Operation
-	for i := range window {
-		o := &window[i]
-		if o.Kind == Acquire && o.Outcome == Answered && o.Return-o.Call >= o.TTL {
-			first := *o
-			first.Outcome = Undone
-			steps = append(steps, porcupineOperation(&first, &first))
-		}
-		steps = append(steps, porcupineOperation(o, o))
-	}
-	return steps
-}
-
 func porcupineOperation(o *Operation, input any) porcupine.Operation {
 	return porcupine.Operation{ClientId: o.Client, Input: input, Call: int64(o.Call), Return: int64(o.Return)}
 }

@@ -92,7 +92,7 @@ func TestTortureDurable(t *testing.T) {
 		plan torture.Plan
 	}{
 		{"quiet", torture.Plan{Fault: torture.Nothing{}}},
-		{"killed proxy", torture.Plan{Fault: torture.KillProxy{}, Lease: 600 * time.Millisecond, Wants: history.Wants{Unknown: true}}},
+		{"killed proxy", torture.Plan{Fault: torture.KillProxy{}, Lease: time.Second, Wants: history.Wants{Unknown: true}}},
 		{"cancels and disconnects", torture.Plan{Fault: torture.Nothing{}, Manners: torture.Manners{Cancel: 0.03, GiveUp: 0.01}, Wants: history.Wants{Unknown: true}}},
 		{"stopped proxy", torture.Plan{Fault: torture.StopProxy{}, Manners: torture.Manners{Patience: 200 * time.Millisecond}, Wants: history.Wants{Unknown: true}}},
 	} {
