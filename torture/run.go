@@ -46,8 +46,8 @@ const (
 	leastWork = 1200 * time.Millisecond
 	roundTTLs = 4
 	minRounds = 2
-	// patience is for one round, which takes a few seconds: a lock that is never free, say,
-	// must not stand in the way of the verdict.
+	// patience is for one round, beside the leases in it. It takes a few seconds; a lock that
+	// is never free, say, must not stand in the way of the verdict.
 	patience = 30 * time.Second
 )
 
@@ -81,7 +81,7 @@ type run struct {
 func (r *run) client(id int, manners Manners) *client {
 	return &client{
 		id:       id,
-		proxy:    r.Proxies[id%len(r.Proxies)],
+		proxy:    r.Proxies[id/2%len(r.Proxies)], // with locks and pools, which go by odd and even, through each
 		recorder: r.recorder,
 		random:   rand.New(rand.NewPCG(r.Seed, uint64(id)+1)),
 		manners:  manners,
@@ -116,7 +116,7 @@ func (r *run) measure(ctx context.Context) error {
 	}
 	var took []time.Duration
 	for range 50 {
-		o, err := r.reader.call(ctx, history.Operation{Kind: history.Release, Name: r.reader.ownKey(), Token: 1})
+		o, err := r.reader.call(ctx, history.Operation{Kind: history.Release, Name: ownKey(r.reader.id), Token: 1})
 		if err != nil {
 			return err
 		}
@@ -132,23 +132,24 @@ func (r *run) measure(ctx context.Context) error {
 	return nil
 }
 
+// round lets the clients work, strikes, and reads everything when they have stopped.
 func (r *run) round(ctx context.Context, fault Fault) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, patience+3*roundTTLs*r.ttl)
 	defer cancel()
 	stop := make(chan struct{})
 	var working sync.WaitGroup
-	faults := make([]error, len(r.clients)+1)
+	errs := make([]error, len(r.clients)+1)
 	for i, c := range r.clients {
 		working.Go(func() {
-			if faults[i] = c.work(ctx, r.done, stop); faults[i] != nil {
+			if errs[i] = c.work(ctx, r.done, stop); errs[i] != nil {
 				cancel()
 			}
 		})
 	}
-	faults[len(r.clients)] = r.strike(ctx, fault)
+	errs[len(r.clients)] = r.strike(ctx, fault)
 	close(stop)
 	working.Wait()
-	if err := errors.Join(faults...); err != nil {
+	if err := errors.Join(errs...); err != nil {
 		return err
 	}
 	if err := r.settle(ctx); err != nil {

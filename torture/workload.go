@@ -20,13 +20,13 @@ const (
 
 func sharedKey(i int) string  { return fmt.Sprintf("seat:%d", i) }
 func sharedPool(i int) string { return fmt.Sprintf("flight:%d", i) }
-func singles(round int) string {
-	return fmt.Sprintf("raffle:%d", round)
-}
+
+// singles is the pool that a round sells unit by unit.
+func singles(round int) string { return fmt.Sprintf("raffle:%d", round) }
 
 // ownKey is a client's own: nobody takes it over when the lease has ended, so a call of
 // the former holder meets the lease that is over, not a successor.
-func (c *client) ownKey() string { return fmt.Sprintf("own:%d", c.id) }
+func ownKey(client int) string { return fmt.Sprintf("own:%d", client) }
 
 // work makes calls until stop is closed.
 func (c *client) work(ctx context.Context, round int, stop <-chan struct{}) error {
@@ -67,7 +67,7 @@ func (c *client) useLock(ctx context.Context) error {
 	}
 	key := sharedKey(c.random.IntN(sharedKeys))
 	if c.random.IntN(4) == 0 {
-		key = c.ownKey()
+		key = ownKey(c.id)
 	}
 	grant, err := c.call(ctx, history.Operation{Kind: history.Acquire, Name: key, TTL: c.ttl})
 	if err != nil || !grant.OK {
@@ -77,7 +77,7 @@ func (c *client) useLock(ctx context.Context) error {
 	c.held = append(c.held, held)
 	switch c.random.IntN(4) {
 	case 0: // forgets it, and comes back when it is over
-		if key != c.ownKey() {
+		if key != ownKey(c.id) {
 			return nil
 		}
 		if err := pause(ctx, c.ttl+c.ttl/10); err != nil {
@@ -149,15 +149,14 @@ func (c *client) usePool(ctx context.Context, round int) error {
 	return err
 }
 
-// keys are all that clients of these numbers use.
+// keys are all that so many clients use: every second one uses locks.
 func keys(clients int) []string {
 	var all []string
 	for i := range sharedKeys {
 		all = append(all, sharedKey(i))
 	}
 	for i := 1; i < clients; i += 2 {
-		own := client{id: i}
-		all = append(all, own.ownKey())
+		all = append(all, ownKey(i))
 	}
 	return all
 }
