@@ -46,6 +46,16 @@ end
 -- master or cannot write refuses. Its data may be old: no answer may rest on it.
 local function refusal() return first('HDEL', key, '!') end
 
+-- live tells whether the lock has a holder; retention is its field r. A key lives for lease +
+-- retention: no deadline is stored, because MIGRATE carries times to live but not clocks.
+local function live(retention) return retention and redis.call('PTTL', key) > tonumber(retention) end
+
+-- free ends a lease. Without r no step of the clock makes it a live one again.
+local function free(retention)
+    redis.call('PEXPIRE', key, retention)
+    redis.call('HDEL', key, 'r')
+end
+
 -- keep makes a hash that holds notes only, no lock and no pool, go away by itself.
 local function keep()
     if redis.call('PTTL', key) == -1 and redis.call('HEXISTS', key, 'n') == 0 then
