@@ -132,6 +132,14 @@ func (s *Server) Login(password string) {
 	s.admin = redis.NewClient(&options)
 }
 
+// EnableTLS has the server listen with a certificate too, on the port that it gives.
+func (s *Server) EnableTLS(certFile, keyFile string) (port int) {
+	s.t.Helper()
+	port = freePort(s.t)
+	s.Do("CONFIG", "SET", "tls-auth-clients", "no", "tls-ca-cert-file", certFile, "tls-cert-file", certFile, "tls-key-file", keyFile, "tls-port", port)
+	return port
+}
+
 // Do runs a command and gives its reply.
 func (s *Server) Do(args ...any) any {
 	s.t.Helper()
@@ -163,7 +171,15 @@ func (s *Server) Kill() {
 }
 
 // Stop halts the process where it is: connections stay open and nothing answers.
-func (s *Server) Stop() { s.signal(syscall.SIGSTOP) }
+func (s *Server) Stop() {
+	s.t.Helper()
+	s.signal(syscall.SIGSTOP)
+	// The signal is sent when kill returns; that the process has stopped is another thing.
+	s.Await("the process has stopped", func(context.Context) bool {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.process.cmd.Process.Pid))
+		return err != nil || strings.Contains(string(stat), ") T ") // err: no Linux, where nobody can tell
+	})
+}
 
 // Continue lets a stopped process go on. What was sent to it meanwhile it does now.
 func (s *Server) Continue() { s.signal(syscall.SIGCONT) }
