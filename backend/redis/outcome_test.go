@@ -121,6 +121,20 @@ func TestACopyThatArrivesAfterTheRetryWasAnsweredDoesNothing(t *testing.T) {
 	})
 }
 
+// Later calls drop the answers that have arrived, but not that of a call whose copy is on its way.
+func TestACopyDoesNothingAlthoughOtherCallsCameBetween(t *testing.T) {
+	s, _, link, _ := linked(t)
+	mustClaim(t, s, "p", 1, 100, 99)
+	hold, done := make(chan struct{}), make(chan struct{})
+	link.Next(redistest.Rule{Hold: hold, Done: done})
+	mustClaim(t, s, "p", 10, 100, 89)
+	mustClaim(t, s, "p", 1, 100, 88)
+	mustClaim(t, s, "p", 1, 100, 87)
+	close(hold)
+	<-done
+	mustClaim(t, s, "p", 1, 100, 86)
+}
+
 // The retry is refused since somebody holds the lock; then it is released, and only
 // then the first copy arrives. Its caller was told false.
 func TestACopyOfARefusedAcquireGrantsNothingLater(t *testing.T) {

@@ -89,7 +89,7 @@ func prepare(t testing.TB, name string, lines []string, args ...string) *Server 
 func (s *Server) launch() {
 	s.t.Helper()
 	config := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %s\nunixsocket %s\nsave \"\"\nappendonly no\n", s.Port, s.Dir, s.Socket())
-	config += "enable-debug-command yes\n"
+	config += "enable-debug-command yes\nrepl-diskless-sync-delay 0\n"
 	if s.isSentinel() {
 		config = fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %s\n", s.Port, s.Dir)
 	}
