@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"errors"
+	"strconv"
 	"testing"
 	"time"
 
@@ -360,5 +361,63 @@ func expectOutage(t *testing.T, call string, ok bool, err error) {
 	t.Helper()
 	if ok || !errors.Is(err, backend.ErrUnavailable) || errors.Is(err, backend.ErrInDoubt) {
 		t.Errorf("%s = %v, %v; want ErrUnavailable", call, ok, err)
+	}
+}
+
+// giveUp makes a claim whose request is held back, and cancels it.
+func giveUp(t *testing.T, s *Store, link *redistest.Link, pool string) (arrive func()) {
+	t.Helper()
+	hold, done := make(chan struct{}), make(chan struct{})
+	link.Next(redistest.Rule{Hold: hold, Done: done})
+	ctx, cancel := context.WithCancel(t.Context())
+	wait := background(func() (backend.Claimed, error) { return s.Claim(ctx, scope, pool, 5, 10) })
+	eventually(t, "the request is on its way", func() bool { return link.Pending() == 0 })
+	cancel()
+	if c, err := wait(); !errors.Is(err, backend.ErrUnavailable) || !errors.Is(err, context.Canceled) || c.Claimed {
+		t.Fatalf("Claim = %+v, %v; want ErrUnavailable and Canceled", c, err)
+	}
+	return func() { close(hold); <-done }
+}
+
+func TestACallThatWasGivenUpDoesNothingLater(t *testing.T) {
+	s, _, link, _ := linked(t)
+	mustClaim(t, s, "p", 1, 10, 9)
+	arrive := giveUp(t, s, link, "p")
+	arrive()
+	mustClaim(t, s, "p", 9, 10, 0)
+}
+
+// What is noted about a call that did nothing goes away by itself, and a pool does not go with it.
+func TestARecordOfNotesOnlyGoesAwayAndAPoolStays(t *testing.T) {
+	s, server, link, o := linked(t)
+	giveUp(t, s, link, "p")()
+	key := keyOf(o.Namespace, poolKind, scope, "p")
+	if left := server.Do("PTTL", key).(int64); left <= 0 || left > 120_000 {
+		t.Errorf("the note lives for %d ms, want a minute or two", left)
+	}
+	mustClaim(t, s, "p", 1, 10, 9)
+	if left := server.Do("PTTL", key).(int64); left != -1 {
+		t.Errorf("the pool lives for %d ms, want for ever", left)
+	}
+	giveUp(t, s, link, "p")()
+	if left := server.Do("PTTL", key).(int64); left != -1 {
+		t.Errorf("after a call was given up the pool lives for %d ms, want for ever", left)
+	}
+}
+
+func TestALeaseThatIsOverIsNotHandedOutToTheRetry(t *testing.T) {
+	s, server, link, o := linked(t)
+	id := keyOf(o.Namespace, lockKind, scope, "k")
+	link.Next(redistest.Rule{DropAnswer: true})
+	wait := background(func() (backend.Grant, error) { return s.acquire(t.Context(), id, 100*time.Millisecond) })
+	var first int64
+	eventually(t, "the first copy is granted", func() bool {
+		text, _ := server.Do("HGET", id, "t").(string)
+		first, _ = strconv.ParseInt(text, 10, 64)
+		return first > 0
+	})
+	g, err := wait()
+	if err != nil || !g.Acquired || g.Token <= first {
+		t.Fatalf("the retry's grant is %+v, %v; want one after token %d", g, err, first)
 	}
 }
