@@ -18,7 +18,7 @@ BENCH ?= .
 ARGS ?=
 
 # Programs under testdata, which ./... leaves out.
-PROGRAMS = ./testdata/clients/... ./backend/inprocess/testdata/mutants
+PROGRAMS = ./testdata/clients/... ./backend/inprocess/testdata/mutants ./backend/redis/testdata/mutants
 
 GOLANGCI_VERSION = v2.15.0
 # A linter built by an older Go refuses a newer one's code.
@@ -65,8 +65,9 @@ bench: ## Go benchmarks; PKG=./backend/... BENCH=Claim
 clients: deps ## the client programs against the server; TESTFLAGS="-run TestClients/psycopg2"
 	$(GO) test -count=1 -run '^TestClients' -v $(TESTFLAGS) ./cmd/raisinproxy
 
-deps: ## gets a PostgreSQL to compare with, and the clients (apt-get, npm), if missing
+deps: ## gets a PostgreSQL to compare with, a Redis, and the clients (apt-get, npm), if missing
 	@sh testdata/install.sh
 
-mutants: ## breaks the store in some seventy ways and wants each noticed: five minutes
+mutants: ## breaks the stores in some 130 ways and wants each noticed: half an hour
 	$(GO) run ./backend/inprocess/testdata/mutants $(ARGS)
+	$(GO) run ./backend/redis/testdata/mutants $(ARGS)

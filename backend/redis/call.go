@@ -86,8 +86,7 @@ func (s *Store) do(ctx context.Context, c *call) (reply, error) {
 		}
 		return r, nil
 	}
-	var final *finalError
-	if errors.As(err, &final) {
+	if final, ok := errors.AsType[*finalError](err); ok {
 		return reply{}, final.err
 	}
 	if !c.copied {
@@ -140,8 +139,7 @@ func (s *Store) repeat(ctx context.Context, c *call, next func(*Store) *request)
 		r.eval, r.asking = eval, asking
 		answer, err := s.attempt(ctx, c, r, at)
 		at, asking = nil, false
-		var final *finalError
-		if errors.As(err, &final) {
+		if final, ok := errors.AsType[*finalError](err); ok {
 			return reply{}, final
 		}
 		if err == nil {

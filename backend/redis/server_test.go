@@ -150,23 +150,32 @@ func TestSlotsMayMoveWhileCallsRun(t *testing.T) {
 	key := keyOf(o.Namespace, poolKind, scope, "p")
 	lockKey := keyOf(o.Namespace, lockKind, scope, "k")
 
-	ctx, stop := context.WithCancel(context.Background())
+	stop := make(chan struct{})
+	running := func() bool {
+		select {
+		case <-stop:
+			return false
+		default:
+			return true
+		}
+	}
+	ctx := t.Context()
 	var workers sync.WaitGroup
 	var mu sync.Mutex
 	claims := int64(1)
 	calls := make(chan struct{})
 	for range 4 {
 		workers.Go(func() {
-			for ctx.Err() == nil {
-				c, err := s.Claim(context.Background(), scope, "p", 1, capacity)
+			for running() {
+				c, err := s.Claim(ctx, scope, "p", 1, capacity)
 				if err != nil || !c.Claimed {
 					t.Errorf("Claim = %+v, %v", c, err)
 					return
 				}
-				g, err := s.Acquire(context.Background(), scope, "k", time.Minute)
+				g, err := s.Acquire(ctx, scope, "k", time.Minute)
 				if err == nil && g.Acquired {
 					var ok bool
-					if ok, err = s.Release(context.Background(), scope, "k", g.Token); !ok {
+					if ok, err = s.Release(ctx, scope, "k", g.Token); !ok {
 						t.Errorf("Release = false, %v", err)
 					}
 				}
@@ -192,7 +201,7 @@ func TestSlotsMayMoveWhileCallsRun(t *testing.T) {
 			}
 		})
 	}
-	stop()
+	close(stop)
 	workers.Wait()
 	mustClaim(t, s, "p", capacity-claims, 1, 0)
 }

@@ -3,6 +3,7 @@ package redistest
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -64,8 +65,7 @@ func StartEnv(t testing.TB, env []string, lines ...string) *Server {
 // prepare makes a server that is not running yet.
 func prepare(t testing.TB, name string, lines []string, args ...string) *Server {
 	t.Helper()
-	// Not t.TempDir: a unix socket's path has to be short.
-	dir, err := os.MkdirTemp("", "redis")
+	dir, err := os.MkdirTemp("", "redis") //nolint:usetesting // the path of a unix socket has to be short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func (s *Server) EnableTLS(certFile, keyFile string) (port int) {
 func (s *Server) Do(args ...any) any {
 	s.t.Helper()
 	reply, err := s.admin.Do(s.t.Context(), args...).Result()
-	if err != nil && err != redis.Nil {
+	if err != nil && !errors.Is(err, redis.Nil) {
 		s.t.Fatalf("%v: %v", args, err)
 	}
 	return reply

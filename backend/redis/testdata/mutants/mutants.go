@@ -43,7 +43,7 @@ var mutants = []mutant{
 	one("a cancelled claim is not undone", cancelled, "lua/settle.lua", "if undo and said[2] == 'CLAIMED' and units then", "if false then"),
 	one("an applied release is said to be nothing", cancelled, "settle.go", "if cancelled && was.word", "if cancelled && was.word == \"\" && was.word"),
 	one("what was written is taken for unsent", cancelled+"|InDoubt", "call.go", "c.copied = true\n", ""),
-	one("an answer after the lease is delivered", cancelled, "lock.go", "|| time.Since(sent) < ttl {", "|| true {"),
+	one("an answer after the lease is delivered", cancelled, "lock.go", "|| time.Since(sent) < ttl {", "|| time.Since(sent) >= 0 {"),
 	one("a late grant is not released", cancelled, "lock.go", "if _, err := s.release(ctx, id, grant.Token); err != nil {", "if false {"),
 
 	one("token = now only", locks+"|Tokens", "lua/acquire.lua", "math.max(tonumber(last) + 1, tonumber(now), tonumber(floor) + 1)", "tonumber(now)"),
