@@ -157,6 +157,8 @@ func (s *Store) repeat(ctx context.Context, c *call, next func(*Store) *request)
 			switch judge(err) {
 			case refused:
 				return reply{}, refusal(err)
+			case broken:
+				return reply{}, &finalError{fmt.Errorf("%w: %w", backend.ErrInDoubt, err)}
 			case noScript:
 				eval = true
 				continue

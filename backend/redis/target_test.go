@@ -41,6 +41,19 @@ func TestAUserWithFewRightsIsEnough(t *testing.T) {
 	}
 }
 
+// What a script has written stays when it fails after that.
+func TestAScriptThatFailsInTheMiddleIsInDoubt(t *testing.T) {
+	server := redistest.Start(t)
+	o := options(t, server.URL())
+	mustClaim(t, open(t, o), "p", 1, 10, 9)
+	server.Do("ACL", "SETUSER", "raisin", "on", ">secret", "~*", "+@all", "-persist")
+	o.URL = fmt.Sprintf("redis://raisin:secret@%s/0", server.Addr())
+	s := open(t, second(t, o))
+	if _, err := s.Claim(t.Context(), scope, "p", 1, 10); !errors.Is(err, backend.ErrInDoubt) {
+		t.Fatalf("Claim: %v, want ErrInDoubt", err)
+	}
+}
+
 func TestAUnixSocketServes(t *testing.T) {
 	server := redistest.Start(t)
 	warm(t, open(t, options(t, "unix://"+server.Socket())))

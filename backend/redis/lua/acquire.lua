@@ -3,7 +3,8 @@
 --
 -- Fields of a lock: t its last token; r the retention that it was granted with, while it is not released.
 local ttl, retention, floor, earliest = ARGV[4], ARGV[5], ARGV[6], ARGV[7]
-local fields = redis.call('HMGET', key, 't', 'r', record)
+local fields = redis.pcall('HMGET', key, 't', 'r', record)
+if fields.err then return fields end -- the key is somebody else's
 local last, answer, held = fields[1] or '0', fields[3], live(fields[2])
 
 if answer then

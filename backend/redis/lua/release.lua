@@ -1,7 +1,8 @@
 -- release: token, answered nonces...
 -- -> YES token | NO token | LATE | GIVENUP
 local token = ARGV[4]
-local fields = redis.call('HMGET', key, 't', 'r', record)
+local fields = redis.pcall('HMGET', key, 't', 'r', record)
+if fields.err then return fields end -- the key is somebody else's
 local last, retention, answer = fields[1] or '0', fields[2], fields[3]
 if answer then
     local word = words(answer)[2]

@@ -80,6 +80,7 @@ var mutants = []mutant{
 	one("tenant left out", names, "key.go", "{scope.Tenant, scope.Repository, scope.Branch, name}", "{scope.Repository, scope.Branch, name}"),
 
 	one("outage reported as false", outage, "lock.go", "	}})\n	if err != nil {\n		return backend.Grant{}, err\n	}", "	}})\n	if err != nil {\n		return backend.Grant{}, nil\n	}"),
+	one("a script that failed in the middle did nothing", "InTheMiddle", "errors.go", "return broken", "return refused"),
 	one("a failed dial is in doubt", outage, "errors.go", "case errors.As(err, &notSent), ", "case errors.As(err, &notSent) && false, "),
 	one("a replica's refusal counts", outage, "lua/prelude.lua", "local function refusal() return first('HDEL', key, '!') end", "local function refusal() end"),
 	one("out of memory is an outage", "WithoutMemory", "errors.go", `"OOM"`, `"MOO"`),
