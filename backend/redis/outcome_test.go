@@ -421,3 +421,30 @@ func TestALeaseThatIsOverIsNotHandedOutToTheRetry(t *testing.T) {
 		t.Fatalf("the retry's grant is %+v, %v; want one after token %d", g, err, first)
 	}
 }
+
+func TestAHolderThatWasCutOffPastItsLeaseHasNothingAndHarmsNobody(t *testing.T) {
+	s, server, link, o := linked(t)
+	o.URL = server.URL()
+	other := open(t, second(t, o))
+	token := mustAcquire(t, s, "k", 200*time.Millisecond)
+	hold, done := make(chan struct{}), make(chan struct{})
+	link.Next(redistest.Rule{Hold: hold, Done: done})
+	wait := background(func() (bool, error) { return s.Renew(t.Context(), scope, "k", token, time.Hour) })
+	var next backend.Grant
+	eventually(t, "the lease is over and somebody else has the lock", func() bool {
+		var err error
+		next, err = other.Acquire(t.Context(), scope, "k", time.Minute)
+		return err == nil && next.Acquired
+	})
+	close(hold)
+	<-done
+	if ok, err := wait(); ok || err != nil {
+		t.Errorf("Renew by the former holder = %v, %v", ok, err)
+	}
+	if ok, err := s.Release(t.Context(), scope, "k", token); ok || err != nil {
+		t.Errorf("Release by the former holder = %v, %v", ok, err)
+	}
+	if ok, err := other.Renew(t.Context(), scope, "k", next.Token, time.Minute); !ok || err != nil {
+		t.Errorf("Renew by the holder = %v, %v", ok, err)
+	}
+}

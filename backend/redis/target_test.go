@@ -97,6 +97,35 @@ func certificate(t *testing.T) (certFile, keyFile string) {
 	return write("cert.pem", "CERTIFICATE", der), write("key.pem", "PRIVATE KEY", private)
 }
 
+func TestURLsOfSentinelsSayWhoTheUserOfRedisIs(t *testing.T) {
+	o := Options{SentinelMaster: "locks", URLs: []string{
+		"rediss://raisin:hunter2@a:26379/3?sentinel_username=watch&sentinel_password=sesame",
+		"rediss://raisin:hunter2@b:26379",
+	}}
+	got, err := o.target()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := got.sentinel
+	if s.MasterName != "locks" || s.Username != "raisin" || s.Password != "hunter2" || s.DB != 3 ||
+		s.SentinelUsername != "watch" || s.SentinelPassword != "sesame" ||
+		strings.Join(s.SentinelAddrs, " ") != "a:26379 b:26379" || s.TLSConfig == nil || s.TLSConfig.ServerName != "" {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestURLsOfAClusterAreItsSeeds(t *testing.T) {
+	o := Options{URLs: []string{"redis://raisin:hunter2@a:1", "redis://raisin:hunter2@b:2"}}
+	got, err := o.target()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := got.cluster
+	if c.Username != "raisin" || c.Password != "hunter2" || strings.Join(c.Addrs, " ") != "a:1 b:2" {
+		t.Errorf("%+v", c)
+	}
+}
+
 func TestAReplicaIsNotTakenForAMaster(t *testing.T) {
 	master := redistest.Start(t)
 	replica := redistest.StartReplica(t, master)
