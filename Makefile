@@ -68,6 +68,6 @@ clients: deps ## the client programs against the server; TESTFLAGS="-run TestCli
 deps: ## gets a PostgreSQL to compare with, a Redis, and the clients (apt-get, npm), if missing
 	@sh testdata/install.sh
 
-mutants: ## breaks the stores in some 130 ways and wants each noticed: half an hour
+mutants: ## breaks the stores in some 140 ways and wants each noticed: half an hour
 	$(GO) run ./backend/inprocess/testdata/mutants $(ARGS)
 	$(GO) run ./backend/redis/testdata/mutants $(ARGS)

@@ -156,6 +156,25 @@ func TestACopyOfARefusedAcquireGrantsNothingLater(t *testing.T) {
 	mustAcquire(t, other, "k", time.Minute)
 }
 
+// The retry is refused since nothing may be granted yet; the first copy arrives when it may.
+func TestACopyOfAnEarlyAcquireGrantsNothingLater(t *testing.T) {
+	s, server, link, o := linked(t)
+	o.URL = server.URL()
+	other := open(t, second(t, o))
+	s.watch.mu.Lock()
+	s.watch.earliest = time.Now().Add(time.Second).UnixMicro()
+	s.watch.mu.Unlock()
+	hold, done := make(chan struct{}), make(chan struct{})
+	link.Next(redistest.Rule{Hold: hold, Done: done})
+	if g, err := s.Acquire(t.Context(), scope, "k", time.Minute); !errors.Is(err, backend.ErrUnavailable) || g.Acquired {
+		t.Fatalf("Acquire before its time = %+v, %v; want ErrUnavailable", g, err)
+	}
+	<-time.After(time.Until(time.UnixMicro(s.watch.earliest)))
+	close(hold)
+	<-done
+	mustAcquire(t, other, "k", time.Minute)
+}
+
 func TestACopyOfARefusedClaimTakesNothingLater(t *testing.T) {
 	s, server, link, o := linked(t)
 	o.URL = server.URL()

@@ -193,16 +193,23 @@ func TestSlotsMayMoveWhileCallsRun(t *testing.T) {
 			}
 		})
 	}
+	ended := make(chan struct{}) // by a failure, or by stop
+	go func() { workers.Wait(); close(ended) }()
+	stopAll := sync.OnceFunc(func() { close(stop); <-ended })
+	defer stopAll()
 	for _, k := range []string{key, lockKey, key} {
 		from := cluster.Owner(k)
-		cluster.Migrate(cluster.Slot(k), from, (from+1)%3, func(string) {
+		cluster.Migrate(cluster.Slot(k), from, (from+1)%3, func(step string) {
 			for range 20 { // so many calls in each state of the migration
-				<-calls
+				select {
+				case <-calls:
+				case <-ended:
+					t.Fatalf("the callers have given up: %s", step)
+				}
 			}
 		})
 	}
-	close(stop)
-	workers.Wait()
+	stopAll()
 	mustClaim(t, s, "p", capacity-claims, 1, 0)
 }
 

@@ -10,20 +10,17 @@ local last, answer, held = fields[1] or '0', fields[3], live(fields[2])
 if answer then
     local said = words(answer)
     if said[2] == 'x' then return {'GIVENUP', now} end
-    if said[2] == 'HELD' then return {'HELD', now, last} end
+    if said[2] ~= 'GRANTED' then return {said[2], now, said[3]} end
     -- A lease that is over is never handed out again: then this is a new call.
     if held and said[3] == last then return {'GRANTED', now, said[3], said[4]} end
 end
 if less(not_after, now) then return {'LATE', now} end
 
-if held then
-    if not copied then return refusal() or {'HELD', now, last} end
-    return first('HSET', key, record, not_after .. ' HELD') or {'HELD', now, last}
-end
-if less(now, earliest) then return refusal() or {'EARLY', now} end
+if held then return decline('HELD', last) end
+if less(now, earliest) then return decline('EARLY') end
 
 local token = math.max(tonumber(last) + 1, tonumber(now), tonumber(floor) + 1)
-if token >= 9007199254740992 then return refusal() or {'EXHAUSTED', now} end
+if token >= 9007199254740992 then return decline('EXHAUSTED') end
 token = digits(token)
 local expires = digits(now_ms + tonumber(ttl))
 local refused = first('HSET', key, 't', token, 'r', retention, record, not_after .. ' GRANTED ' .. token .. ' ' .. expires)

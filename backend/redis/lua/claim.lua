@@ -17,13 +17,12 @@ end
 if less(not_after, now) then return {'LATE', now} end
 
 if not units then
-    if not create then return refusal() or {'NOPOOL', now} end
+    if not create then return decline('NOPOOL') end
     local refused = first('HSET', key, 'n', capacity, 'gen', new_gen, 'seq', '0')
     if refused then return refused end
     units, gen = capacity, new_gen
 elseif less(units, n) then
-    if not copied then return refusal() or {'SHORT', now, units, gen, seq} end
-    return first('HSET', key, record, not_after .. ' SHORT ' .. units) or {'SHORT', now, units, gen, seq}
+    return decline('SHORT', units, gen, seq)
 end
 
 local word = 'SHORT'

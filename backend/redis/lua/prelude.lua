@@ -63,6 +63,17 @@ local function keep()
     end
 end
 
+-- decline is an answer that changes nothing. It is noted if an earlier copy of the call may still be
+-- on its way: that one must not do later what its caller was told is not done.
+local function decline(...)
+    local reply = {...}
+    if not copied then return refusal() or {reply[1], now, unpack(reply, 2)} end
+    local refused = first('HSET', key, record, not_after .. ' ' .. table.concat(reply, ' '))
+    if refused then return refused end
+    keep()
+    return {reply[1], now, unpack(reply, 2)}
+end
+
 -- forget drops the answers that have arrived, whose nonces are ARGV[from] and on, and of
 -- a record that has grown a few that nobody came for.
 local function forget(from)

@@ -11,13 +11,7 @@ if answer then
 end
 if less(not_after, now) then return {'LATE', now} end
 
-if not (token == last and live(retention)) then
-    if not copied then return refusal() or {'NO', now, last} end
-    local refused = first('HSET', key, record, not_after .. ' NO')
-    if refused then return refused end
-    keep()
-    return {'NO', now, last}
-end
+if not (token == last and live(retention)) then return decline('NO', last) end
 -- The write of nothing first: no write after it is refused, so a holder keeps the lock when there is no memory.
 local refused = refusal()
 if refused then return refused end

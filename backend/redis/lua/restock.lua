@@ -12,17 +12,10 @@ if answer then
 end
 if less(not_after, now) then return {'LATE', now} end
 
-if not units then
-    if copied then
-        local refused = first('HSET', key, record, not_after .. ' NOPOOL')
-        if refused then return refused end
-        keep()
-    end
-    return refusal() or {'NOPOOL', now}
-end
+if not units then return decline('NOPOOL') end
 local refused = first('HINCRBY', key, 'n', n)
 if refused then
-    if string.find(refused.err, 'overflow', 1, true) then return {'OVERFLOW', now, units, gen, seq} end
+    if string.find(refused.err, 'overflow', 1, true) then return decline('OVERFLOW', units, gen, seq) end
     return refused
 end
 redis.call('PERSIST', key) -- a note about a call that was given up may have made it mortal
