@@ -19,7 +19,7 @@ DURATION ?= 60s
 ARGS ?=
 
 # Programs under testdata, which ./... leaves out.
-PROGRAMS = ./testdata/clients/... ./backend/inprocess/testdata/mutants ./torture/testdata/mutants
+PROGRAMS = ./testdata/clients/... ./backend/inprocess/testdata/mutants ./backend/redis/testdata/mutants ./torture/testdata/mutants
 
 GOLANGCI_VERSION = v2.15.0
 # A linter built by an older Go refuses a newer one's code.
@@ -70,12 +70,13 @@ torture: deps ## histories under faults on every backend, each for DURATION=60s;
 clients: deps ## the client programs against the server; TESTFLAGS="-run TestClients/psycopg2"
 	$(GO) test -count=1 -run '^TestClients' -v $(TESTFLAGS) ./cmd/raisinproxy
 
-deps: ## gets a PostgreSQL to compare with, and the clients (apt-get, npm), if missing
+deps: ## gets a PostgreSQL to compare with, a Redis, and the clients (apt-get, npm), if missing
 	@sh testdata/install.sh
 
 kill: ## kills the server ten times in the middle of 10,000 claims each and counts: a minute or two
 	$(GO) test -count=1 -run '^TestKilledWhileSelling$$' -v $(TESTFLAGS) ./cmd/raisinproxy -kill.rounds=10 -kill.claims=10000
 
-mutants: ## breaks the stores in more than a hundred ways and wants each noticed, by unit tests and by histories: twenty minutes
+mutants: ## breaks the stores in some 250 ways and wants each noticed, by unit tests and by histories: an hour
 	$(GO) run ./backend/inprocess/testdata/mutants $(ARGS)
+	$(GO) run ./backend/redis/testdata/mutants $(ARGS)
 	$(GO) run ./torture/testdata/mutants $(ARGS)

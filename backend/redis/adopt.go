@@ -23,14 +23,14 @@ type Adopted struct {
 	Before []string // the ids that it had
 }
 
-// ExistsError: a name space that was to be made has an id.
+// ExistsError is a name space that was to be made and has an id.
 type ExistsError struct{ ID string }
 
 func (e *ExistsError) Error() string {
 	return "the namespace has the id " + e.ID + " already: adopt it without --init"
 }
 
-// ErrNoID: a name space that was to be adopted has no id.
+// ErrNoID is a name space that was to be adopted and has no id.
 var ErrNoID = errors.New("the namespace has no id record: adopt it with --init")
 
 // Adopt accepts the state of a name space as it is: proxies that have stopped their inventory

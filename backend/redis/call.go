@@ -47,8 +47,12 @@ func (r reply) int(i int) int64 {
 
 // changed tells whether the answer says that the call changed something.
 func (r reply) changed() bool {
-	switch r.word {
-	case "GRANTED", "YES", "CLAIMED", "RESTOCKED":
+	word := r.word
+	if word == "WAS" {
+		word = r.at(0)
+	}
+	switch word {
+	case "GRANTED", "YES", "CLAIMED", "RESTOCKED", "UNDONE":
 		return true
 	}
 	return false
@@ -82,8 +86,7 @@ func (s *Store) do(ctx context.Context, c *call) (reply, error) {
 		}
 		return r, nil
 	}
-	var final *finalError
-	if errors.As(err, &final) {
+	if final, ok := errors.AsType[*finalError](err); ok {
 		return reply{}, final.err
 	}
 	if !c.copied {
@@ -136,6 +139,9 @@ func (s *Store) repeat(ctx context.Context, c *call, next func(*Store) *request)
 		r.eval, r.asking = eval, asking
 		answer, err := s.attempt(ctx, c, r, at)
 		at, asking = nil, false
+		if final, ok := errors.AsType[*finalError](err); ok {
+			return reply{}, final
+		}
 		if err == nil {
 			switch answer.word {
 			case "LATE":
@@ -151,6 +157,8 @@ func (s *Store) repeat(ctx context.Context, c *call, next func(*Store) *request)
 			switch judge(err) {
 			case refused:
 				return reply{}, refusal(err)
+			case broken:
+				return reply{}, &finalError{fmt.Errorf("%w: %w", backend.ErrInDoubt, err)}
 			case noScript:
 				eval = true
 				continue
@@ -257,7 +265,7 @@ func (s *Store) read(r *request) (reply, error) {
 		token = answer.int(0)
 	}
 	s.clock.see(micros, min(token, backend.MaxToken-1))
-	if r.short && (answer.changed() || answer.word == "UNDONE") {
+	if r.short && answer.changed() {
 		return reply{}, &finalError{fmt.Errorf("%w: %w", backend.ErrInDoubt, errShort)}
 	}
 	return answer, nil

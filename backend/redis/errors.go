@@ -20,6 +20,7 @@ const (
 	noScript                 // EVALSHA needs to be EVAL
 	unsent                   // nothing was written
 	unknown                  // it was written, or may have been
+	broken                   // its script failed in the middle
 )
 
 // judge reads the error of an attempt. Only a reply of Redis or a connection that was
@@ -32,6 +33,11 @@ func judge(err error) verdict {
 		return unsent
 	case !errors.As(err, &reply) || errors.Is(err, goredis.Nil):
 		return unknown
+	}
+	// An error that a script has not caught: what it wrote before stays. The scripts catch those of
+	// their first read and their first write, so this is a right that Redis's user lacks, say.
+	if strings.Contains(reply.Error(), "user_script") {
+		return broken
 	}
 	switch word, _, _ := strings.Cut(reply.Error(), " "); word {
 	case "NOSCRIPT":

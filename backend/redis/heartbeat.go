@@ -16,16 +16,13 @@ import (
 // others, of a change of master, and of the configuration.
 const beatEvery = time.Second
 
-// beatUntilStopped looks at Redis until Close.
-func (s *Store) beatUntilStopped() {
+// beatUntilStopped looks at Redis until Close, which ends ctx.
+func (s *Store) beatUntilStopped(ctx context.Context) {
 	tick := time.NewTicker(beatEvery)
 	defer tick.Stop()
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	go func() { <-s.stop; cancel() }()
 	for {
 		select {
-		case <-s.stop:
+		case <-ctx.Done():
 			return
 		case <-tick.C:
 		case <-s.watch.look:

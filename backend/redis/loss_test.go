@@ -37,6 +37,7 @@ func expectStopped(t *testing.T, s *Store) {
 }
 
 func TestAKilledRedisWithAOFAlwaysLosesNothing(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t, redistest.AOFAlways)
 	s := open(t, options(t, server.URL()))
 	mustClaim(t, s, "p", 100, 180, 80)
@@ -72,6 +73,7 @@ func TestAKilledRedisWithAOFAlwaysLosesNothing(t *testing.T) {
 // After a restart another proxy may have been granted tokens that this one does not know of: a
 // clock that went back by less than the skew must not repeat them.
 func TestNothingIsGrantedAfterARestartUntilTheClockIsPastEveryToken(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t, redistest.AOFAlways)
 	o := options(t, server.URL())
 	o.MaxClockSkew = time.Hour
@@ -86,6 +88,7 @@ func TestNothingIsGrantedAfterARestartUntilTheClockIsPastEveryToken(t *testing.T
 }
 
 func TestAKilledRedisWithoutAOFStopsInventoryUntilAdopt(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t, redistest.RDBOnly)
 	o := options(t, server.URL())
 	o.MaxTTL = 3 * time.Second
@@ -124,6 +127,7 @@ func TestAKilledRedisWithoutAOFStopsInventoryUntilAdopt(t *testing.T) {
 }
 
 func TestAdoptMayAllowToCreateMissingPools(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	o := options(t, server.URL())
 	s := open(t, o)
@@ -145,6 +149,7 @@ func TestAdoptMayAllowToCreateMissingPools(t *testing.T) {
 }
 
 func TestAWipedNamespaceIsNotTakenForANewOne(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	o := options(t, server.URL())
 	s := open(t, o)
@@ -166,6 +171,7 @@ func TestAWipedNamespaceIsNotTakenForANewOne(t *testing.T) {
 }
 
 func TestALossIsRememberedOverARestartOfTheProxy(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	o := options(t, server.URL())
 	s := open(t, o)
@@ -179,6 +185,7 @@ func TestALossIsRememberedOverARestartOfTheProxy(t *testing.T) {
 }
 
 func TestWhatOneProxyNoticesStopsTheOthers(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	o := options(t, server.URL())
 	s, other := open(t, o), open(t, second(t, o))
@@ -189,6 +196,7 @@ func TestWhatOneProxyNoticesStopsTheOthers(t *testing.T) {
 }
 
 func TestAPoolThatWentBackIsNoticedByItsOwnCount(t *testing.T) {
+	t.Parallel()
 	for _, loss := range []struct {
 		name string
 		do   func(server *redistest.Server, key string)
@@ -214,6 +222,7 @@ func TestAPoolThatWentBackIsNoticedByItsOwnCount(t *testing.T) {
 
 // A crash of the machine, or a restored backup: the server comes back with an AOF that is whole and old.
 func TestAnOldAOFIsNoticed(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t, redistest.AOFAlways)
 	o := options(t, server.URL())
 	s := open(t, o)
@@ -248,6 +257,7 @@ func copyOf(t *testing.T, dir string) string {
 }
 
 func TestOnStateLossContinueGoesOnGrantingLocks(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	o := options(t, server.URL())
 	o.ContinueOnLoss = true
@@ -258,6 +268,7 @@ func TestOnStateLossContinueGoesOnGrantingLocks(t *testing.T) {
 }
 
 func TestAStateFileOfAnotherNamespaceIsRefused(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	o := options(t, server.URL())
 	open(t, o)
@@ -269,6 +280,7 @@ func TestAStateFileOfAnotherNamespaceIsRefused(t *testing.T) {
 }
 
 func TestKeysWithoutAnIDRecordAreNotAdoptedByThemselves(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	o := options(t, server.URL())
 	server.Do("HSET", keyOf(o.Namespace, poolKind, scope, "p"), "n", 5)
@@ -302,6 +314,7 @@ func knownOffset(s *Store) (offset int64) {
 
 // A replica that lags is promoted: what it did not have is lost, and the id record does not show it.
 func TestTheFailoverToALaggingReplicaIsNoticed(t *testing.T) {
+	t.Parallel()
 	master := redistest.Start(t, redistest.AOFAlways)
 	replica, replication := redistest.StartReplicaOverLink(t, master, redistest.AOFAlways)
 	link := redistest.StartLink(t, master)
@@ -335,6 +348,7 @@ func TestTheFailoverToALaggingReplicaIsNoticed(t *testing.T) {
 }
 
 func TestTheFailoverToAReplicaInStepLosesNothing(t *testing.T) {
+	t.Parallel()
 	master := redistest.Start(t)
 	replica := redistest.StartReplica(t, master)
 	link := redistest.StartLink(t, master)
@@ -360,6 +374,7 @@ func TestTheFailoverToAReplicaInStepLosesNothing(t *testing.T) {
 
 // Redis changes the id of a master's history when its first replica comes.
 func TestAFirstReplicaIsNoLoss(t *testing.T) {
+	t.Parallel()
 	master := redistest.Start(t)
 	s := open(t, options(t, master.URL()))
 	mustClaim(t, s, "p", 1, 10, 9)
@@ -374,6 +389,7 @@ func TestAFirstReplicaIsNoLoss(t *testing.T) {
 }
 
 func TestASentinelsFailoverIsFollowed(t *testing.T) {
+	t.Parallel()
 	master := redistest.Start(t)
 	replica := redistest.StartReplica(t, master)
 	sentinel := redistest.StartSentinel(t, "locks", master)
@@ -402,6 +418,7 @@ func TestASentinelsFailoverIsFollowed(t *testing.T) {
 
 // The master becomes a replica while connections to it stay open.
 func TestAMasterThatBecomesAReplicaIsLeft(t *testing.T) {
+	t.Parallel()
 	master := redistest.Start(t)
 	replica := redistest.StartReplica(t, master)
 	sentinel := redistest.StartSentinel(t, "locks", master)

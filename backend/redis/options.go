@@ -56,7 +56,11 @@ const maxRetention = 10 * 365 * 24 * time.Hour
 
 // Validate says what is wrong with the options, without any secret of a URL.
 func (o Options) Validate() error {
-	o = o.withDefaults()
+	full := o.withDefaults()
+	return full.validate()
+}
+
+func (o *Options) validate() error {
 	switch {
 	case o.URL == "" && len(o.URLs) == 0:
 		return errors.New("needs url or urls")
@@ -75,7 +79,8 @@ func (o Options) Validate() error {
 	return err
 }
 
-func (o Options) withDefaults() Options {
+// withDefaults gives a copy that says everything.
+func (o Options) withDefaults() Options { //nolint:revive // the receiver is the copy
 	if o.Namespace == "" {
 		o.Namespace = DefaultNamespace
 	}

@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"errors"
+	"strconv"
 	"testing"
 	"time"
 
@@ -121,6 +122,20 @@ func TestACopyThatArrivesAfterTheRetryWasAnsweredDoesNothing(t *testing.T) {
 	})
 }
 
+// Later calls drop the answers that have arrived, but not that of a call whose copy is on its way.
+func TestACopyDoesNothingAlthoughOtherCallsCameBetween(t *testing.T) {
+	s, _, link, _ := linked(t)
+	mustClaim(t, s, "p", 1, 100, 99)
+	hold, done := make(chan struct{}), make(chan struct{})
+	link.Next(redistest.Rule{Hold: hold, Done: done})
+	mustClaim(t, s, "p", 10, 100, 89)
+	mustClaim(t, s, "p", 1, 100, 88)
+	mustClaim(t, s, "p", 1, 100, 87)
+	close(hold)
+	<-done
+	mustClaim(t, s, "p", 1, 100, 86)
+}
+
 // The retry is refused since somebody holds the lock; then it is released, and only
 // then the first copy arrives. Its caller was told false.
 func TestACopyOfARefusedAcquireGrantsNothingLater(t *testing.T) {
@@ -136,6 +151,25 @@ func TestACopyOfARefusedAcquireGrantsNothingLater(t *testing.T) {
 	if ok, err := other.Release(t.Context(), scope, "k", token); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
+	close(hold)
+	<-done
+	mustAcquire(t, other, "k", time.Minute)
+}
+
+// The retry is refused since nothing may be granted yet; the first copy arrives when it may.
+func TestACopyOfAnEarlyAcquireGrantsNothingLater(t *testing.T) {
+	s, server, link, o := linked(t)
+	o.URL = server.URL()
+	other := open(t, second(t, o))
+	s.watch.mu.Lock()
+	s.watch.earliest = time.Now().Add(time.Second).UnixMicro()
+	s.watch.mu.Unlock()
+	hold, done := make(chan struct{}), make(chan struct{})
+	link.Next(redistest.Rule{Hold: hold, Done: done})
+	if g, err := s.Acquire(t.Context(), scope, "k", time.Minute); !errors.Is(err, backend.ErrUnavailable) || g.Acquired {
+		t.Fatalf("Acquire before its time = %+v, %v; want ErrUnavailable", g, err)
+	}
+	<-time.After(time.Until(time.UnixMicro(s.watch.earliest)))
 	close(hold)
 	<-done
 	mustAcquire(t, other, "k", time.Minute)
@@ -217,7 +251,7 @@ func TestAStoppedRedisAppliesARepeatedCallOnce(t *testing.T) {
 		wait := background(func() (struct{}, error) { call(); return struct{}{}, nil })
 		<-time.After(o.sendingTime() * 2 / 3) // the first copy has been given up, the second is waiting
 		server.Continue()
-		wait()
+		_, _ = wait() // call has checked it
 	})
 }
 
@@ -346,5 +380,90 @@ func expectOutage(t *testing.T, call string, ok bool, err error) {
 	t.Helper()
 	if ok || !errors.Is(err, backend.ErrUnavailable) || errors.Is(err, backend.ErrInDoubt) {
 		t.Errorf("%s = %v, %v; want ErrUnavailable", call, ok, err)
+	}
+}
+
+// giveUp makes a claim whose request is held back, and cancels it.
+func giveUp(t *testing.T, s *Store, link *redistest.Link, pool string) (arrive func()) {
+	t.Helper()
+	hold, done := make(chan struct{}), make(chan struct{})
+	link.Next(redistest.Rule{Hold: hold, Done: done})
+	ctx, cancel := context.WithCancel(t.Context())
+	wait := background(func() (backend.Claimed, error) { return s.Claim(ctx, scope, pool, 5, 10) })
+	eventually(t, "the request is on its way", func() bool { return link.Pending() == 0 })
+	cancel()
+	if c, err := wait(); !errors.Is(err, backend.ErrUnavailable) || !errors.Is(err, context.Canceled) || c.Claimed {
+		t.Fatalf("Claim = %+v, %v; want ErrUnavailable and Canceled", c, err)
+	}
+	return func() { close(hold); <-done }
+}
+
+func TestACallThatWasGivenUpDoesNothingLater(t *testing.T) {
+	s, _, link, _ := linked(t)
+	mustClaim(t, s, "p", 1, 10, 9)
+	arrive := giveUp(t, s, link, "p")
+	arrive()
+	mustClaim(t, s, "p", 9, 10, 0)
+}
+
+// What is noted about a call that did nothing goes away by itself, and a pool does not go with it.
+func TestARecordOfNotesOnlyGoesAwayAndAPoolStays(t *testing.T) {
+	s, server, link, o := linked(t)
+	giveUp(t, s, link, "p")()
+	key := keyOf(o.Namespace, poolKind, scope, "p")
+	if left := server.Do("PTTL", key).(int64); left <= 0 || left > 120_000 {
+		t.Errorf("the note lives for %d ms, want a minute or two", left)
+	}
+	mustClaim(t, s, "p", 1, 10, 9)
+	if left := server.Do("PTTL", key).(int64); left != -1 {
+		t.Errorf("the pool lives for %d ms, want for ever", left)
+	}
+	giveUp(t, s, link, "p")()
+	if left := server.Do("PTTL", key).(int64); left != -1 {
+		t.Errorf("after a call was given up the pool lives for %d ms, want for ever", left)
+	}
+}
+
+func TestALeaseThatIsOverIsNotHandedOutToTheRetry(t *testing.T) {
+	s, server, link, o := linked(t)
+	id := keyOf(o.Namespace, lockKind, scope, "k")
+	link.Next(redistest.Rule{DropAnswer: true})
+	wait := background(func() (backend.Grant, error) { return s.acquire(t.Context(), id, 100*time.Millisecond) })
+	var first int64
+	eventually(t, "the first copy is granted", func() bool {
+		text, _ := server.Do("HGET", id, "t").(string)
+		first, _ = strconv.ParseInt(text, 10, 64)
+		return first > 0
+	})
+	g, err := wait()
+	if err != nil || !g.Acquired || g.Token <= first {
+		t.Fatalf("the retry's grant is %+v, %v; want one after token %d", g, err, first)
+	}
+}
+
+func TestAHolderThatWasCutOffPastItsLeaseHasNothingAndHarmsNobody(t *testing.T) {
+	s, server, link, o := linked(t)
+	o.URL = server.URL()
+	other := open(t, second(t, o))
+	token := mustAcquire(t, s, "k", 200*time.Millisecond)
+	hold, done := make(chan struct{}), make(chan struct{})
+	link.Next(redistest.Rule{Hold: hold, Done: done})
+	wait := background(func() (bool, error) { return s.Renew(t.Context(), scope, "k", token, time.Hour) })
+	var next backend.Grant
+	eventually(t, "the lease is over and somebody else has the lock", func() bool {
+		var err error
+		next, err = other.Acquire(t.Context(), scope, "k", time.Minute)
+		return err == nil && next.Acquired
+	})
+	close(hold)
+	<-done
+	if ok, err := wait(); ok || err != nil {
+		t.Errorf("Renew by the former holder = %v, %v", ok, err)
+	}
+	if ok, err := s.Release(t.Context(), scope, "k", token); ok || err != nil {
+		t.Errorf("Release by the former holder = %v, %v", ok, err)
+	}
+	if ok, err := other.Renew(t.Context(), scope, "k", next.Token, time.Minute); !ok || err != nil {
+		t.Errorf("Renew by the holder = %v, %v", ok, err)
 	}
 }

@@ -42,7 +42,7 @@ func takeSample(ctx context.Context, from infoSource) (sample, error) {
 		aof:     info["aof_enabled"] == "1",
 		policy:  info["maxmemory_policy"],
 	}
-	s.node.RunID = info["run_id"]
+	s.RunID = info["run_id"]
 	s.second, _ = strconv.ParseInt(info["second_repl_offset"], 10, 64)
 	seconds, _ := strconv.ParseInt(info["uptime_in_seconds"], 10, 64)
 	s.uptime = time.Duration(seconds) * time.Second

@@ -45,7 +45,7 @@ func (s *Store) settle(ctx context.Context, c *call, start time.Time, cause erro
 		return reply{}, s.unavailable(ctx, cause)
 	case "WAS":
 		was := reply{word: answer.at(0), rest: answer.rest[1:]}
-		if cancelled && was.word != "HELD" && was.word != "NO" && was.word != "NOPOOL" {
+		if cancelled && (was.changed() || was.word == "SHORT") { // a first claim may be short and make the pool
 			return reply{}, fmt.Errorf("%w: it was applied when its caller gave up: %w", backend.ErrInDoubt, ctx.Err())
 		}
 		return was, nil

@@ -29,15 +29,16 @@ type Store struct {
 	life  string // random: nonces of this Store begin with it
 	calls atomic.Uint64
 
-	work    sync.WaitGroup // goroutines that end by themselves: lanes and calls
-	beats   sync.WaitGroup
-	failing bool     // of the heartbeat's goroutine
-	warned  sync.Map // which process had which configuration, that was warned of
-	stop    chan struct{}
-	mu      sync.RWMutex // of closed: calls hold it shared while they begin
-	closed  bool
-	ended   chan struct{} // closed when Close is done
-	err     error         // of Close
+	work     sync.WaitGroup // goroutines that end by themselves: lanes and calls
+	beats    sync.WaitGroup
+	endBeats context.CancelFunc
+	failing  bool          // of the heartbeat's goroutine
+	warned   sync.Map      // which process had which configuration, that was warned of
+	stop     chan struct{} // closed by Close
+	mu       sync.RWMutex  // of closed: calls hold it shared while they begin
+	closed   bool
+	ended    chan struct{} // closed when Close is done
+	err      error         // of Close
 }
 
 var _ backend.Backend = (*Store)(nil)
@@ -76,7 +77,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err := s.watch.save(s.clock.floor()); err != nil {
 		return nil, errors.Join(err, s.servers.close(), s.probe.close())
 	}
-	s.beats.Go(s.beatUntilStopped)
+	beating, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	s.endBeats = cancel
+	s.beats.Go(func() { s.beatUntilStopped(beating) })
 	return s, nil
 }
 
@@ -93,6 +96,7 @@ func (s *Store) Close() error {
 		return s.err
 	}
 	close(s.stop)
+	s.endBeats()
 	s.beats.Wait()
 	s.work.Wait()
 	s.err = errors.Join(s.servers.close(), s.probe.close(), s.watch.save(s.clock.floor()))

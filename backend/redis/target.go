@@ -44,10 +44,7 @@ func (o *Options) sentinels() (target, error) {
 		if err != nil {
 			return target{}, fmt.Errorf("urls[%d]: %w", i, errURL)
 		}
-		query := u.Query()
-		query.Set("master_name", o.SentinelMaster)
-		u.RawQuery = query.Encode()
-		one, err := goredis.ParseFailoverURL(u.String())
+		one, err := goredis.ParseFailoverURL(sentinelURL(u, o.SentinelMaster))
 		switch {
 		case err != nil:
 			return target{}, fmt.Errorf("urls[%d]: %w", i, errURL)
@@ -57,7 +54,32 @@ func (o *Options) sentinels() (target, error) {
 			all.SentinelAddrs = append(all.SentinelAddrs, one.SentinelAddrs...)
 		}
 	}
+	if all.TLSConfig != nil {
+		all.TLSConfig.ServerName = "" // each has its own name
+	}
 	return target{sentinel: all}, nil
+}
+
+// sentinelURL writes one of our URLs as go-redis takes it. There the user before the @ is the Sentinel's, and
+// that of Redis a parameter; here it is the other way round, so that every URL of this
+// configuration says in the same place who the user of Redis is.
+func sentinelURL(u *url.URL, master string) string {
+	query := u.Query()
+	query.Set("master_name", master)
+	if password, ok := u.User.Password(); ok {
+		query.Set("password", password)
+	}
+	if name := u.User.Username(); name != "" {
+		query.Set("username", name)
+	}
+	u.User = nil
+	if query.Has("sentinel_username") || query.Has("sentinel_password") {
+		u.User = url.UserPassword(query.Get("sentinel_username"), query.Get("sentinel_password"))
+	}
+	query.Del("sentinel_username")
+	query.Del("sentinel_password")
+	u.RawQuery = query.Encode()
+	return u.String()
 }
 
 func (o *Options) clusterNodes() (target, error) {
@@ -72,6 +94,9 @@ func (o *Options) clusterNodes() (target, error) {
 		default:
 			all.Addrs = append(all.Addrs, one.Addrs...)
 		}
+	}
+	if all.TLSConfig != nil {
+		all.TLSConfig.ServerName = "" // each has its own name
 	}
 	return target{cluster: all}, nil
 }

@@ -27,9 +27,9 @@ type App struct {
 	listener net.Listener
 }
 
-// NewApp opens the backend and the listener; clients wait in its queue until Run.
+// NewApp opens the backend and the listener; clients wait in its queue until Run. ctx is for the opening.
 // Exactly one of Run and Close is to be called then.
-func NewApp(cfg *Config, log *slog.Logger) (*App, error) {
+func NewApp(ctx context.Context, cfg *Config, log *slog.Logger) (*App, error) {
 	policy, err := auth.NewPolicy(auth.Method(cfg.Auth.Method), cfg.Users, cfg.Auth.AllowAnonymous)
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func NewApp(cfg *Config, log *slog.Logger) (*App, error) {
 		return nil, err
 	}
 	if cfg.Locks.Enabled {
-		if a.backend, err = openBackend(&cfg.Locks, log); err != nil {
+		if a.backend, err = openBackend(ctx, &cfg.Locks, log); err != nil {
 			return nil, errors.Join(err, a.Close())
 		}
 	}
@@ -66,9 +66,9 @@ func NewApp(cfg *Config, log *slog.Logger) (*App, error) {
 }
 
 // openBackend opens the store of locks and inventory.
-func openBackend(c *LocksConfig, log *slog.Logger) (backend.Backend, error) {
+func openBackend(ctx context.Context, c *LocksConfig, log *slog.Logger) (backend.Backend, error) {
 	if c.Backend == backendRedis {
-		return openRedis(c, log)
+		return openRedis(ctx, c, log)
 	}
 	opts := inprocess.Options{ReapInterval: c.ReaperInterval, Log: log}
 	if c.InProcess.DataDir == "" {

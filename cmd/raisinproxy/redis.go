@@ -15,8 +15,8 @@ import (
 )
 
 // openRedis opens the backend of [locks.redis]. Redis need not answer yet.
-func openRedis(c *LocksConfig, log *slog.Logger) (backend.Backend, error) {
-	store, err := redis.Open(context.Background(), c.redisOptions(log))
+func openRedis(ctx context.Context, c *LocksConfig, log *slog.Logger) (backend.Backend, error) {
+	store, err := redis.Open(ctx, c.redisOptions(log))
 	if err != nil {
 		return nil, fmt.Errorf("[locks.redis] %w", err)
 	}

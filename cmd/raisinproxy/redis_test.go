@@ -87,8 +87,8 @@ func TestTwoProxiesOnOneRedis(t *testing.T) {
 		t.Fatalf("adopt: %v\n%s", err, out)
 	}
 	for i, conn := range conns {
-		redistest.Await(t, "inventory goes on", func(context.Context) bool {
-			_, err := query(t, conn, fmt.Sprintf("SELECT claimed FROM raisin_inventory_claim('new %d', 1, 180)", i))
+		redistest.Await(t, "inventory goes on", func(ctx context.Context) bool {
+			_, err := conn.Exec(ctx, fmt.Sprintf("SELECT claimed FROM raisin_inventory_claim('new %d', 1, 180)", i)).ReadAll()
 			return err == nil
 		})
 	}

@@ -1,31 +1,26 @@
 -- acquire: ttl ms, retention ms, floor, server microseconds before which nothing is granted, answered nonces...
 -- -> GRANTED token expires_ms | HELD token | EXHAUSTED | EARLY | LATE | GIVENUP
 --
--- Fields of a lock: t its last token, r the retention it was granted with. The key lives
--- for lease + retention, so the lease is live while PTTL > r; no deadline is stored, because MIGRATE
--- carries times to live but not clocks.
+-- Fields of a lock: t its last token; r the retention that it was granted with, while it is not released.
 local ttl, retention, floor, earliest = ARGV[4], ARGV[5], ARGV[6], ARGV[7]
-local fields = redis.call('HMGET', key, 't', 'r', record)
-local last, kept, answer = fields[1] or '0', tonumber(fields[2] or '0'), fields[3]
-local live = fields[1] and redis.call('PTTL', key) > kept
+local fields = redis.pcall('HMGET', key, 't', 'r', record)
+if fields.err then return fields end -- the key is somebody else's
+local last, answer, held = fields[1] or '0', fields[3], live(fields[2])
 
 if answer then
     local said = words(answer)
     if said[2] == 'x' then return {'GIVENUP', now} end
-    if said[2] == 'HELD' then return {'HELD', now, last} end
+    if said[2] ~= 'GRANTED' then return {said[2], now, said[3]} end
     -- A lease that is over is never handed out again: then this is a new call.
-    if live and said[3] == last then return {'GRANTED', now, said[3], said[4]} end
+    if held and said[3] == last then return {'GRANTED', now, said[3], said[4]} end
 end
 if less(not_after, now) then return {'LATE', now} end
 
-if live then
-    if not copied then return refusal() or {'HELD', now, last} end
-    return first('HSET', key, record, not_after .. ' HELD') or {'HELD', now, last}
-end
-if less(now, earliest) then return refusal() or {'EARLY', now} end
+if held then return decline('HELD', last) end
+if less(now, earliest) then return decline('EARLY') end
 
 local token = math.max(tonumber(last) + 1, tonumber(now), tonumber(floor) + 1)
-if token >= 9007199254740992 then return refusal() or {'EXHAUSTED', now} end
+if token >= 9007199254740992 then return decline('EXHAUSTED') end
 token = digits(token)
 local expires = digits(now_ms + tonumber(ttl))
 local refused = first('HSET', key, 't', token, 'r', retention, record, not_after .. ' GRANTED ' .. token .. ' ' .. expires)

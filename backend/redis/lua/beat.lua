@@ -11,12 +11,12 @@ local now = time[1] .. string.rep('0', 6 - #time[2]) .. time[2]
 local mine = 'b:' .. ARGV[1]
 local fields = redis.call('HMGET', key, 'id', 'before', 'create', 'lost', mine)
 if not fields[1] then return {'NOID', now} end
-local written
+-- The write of nothing first: no write after it is refused for want of memory, and this one needs none.
+local refused = redis.pcall('HDEL', key, '!')
+if type(refused) == 'table' and refused.err then return refused end
+redis.call('HSET', key, mine, ARGV[2])
 if fields[1] == ARGV[3] then
-    written = redis.pcall('HSET', key, mine, ARGV[2], 'lost', '1')
+    redis.call('HSET', key, 'lost', '1')
     fields[4] = '1'
-else
-    written = redis.pcall('HSET', key, mine, ARGV[2])
 end
-if type(written) == 'table' and written.err then return written end
 return {'ID', now, fields[1], fields[2] or '', fields[3] or '0', fields[4] or '0', fields[5] or ''}

@@ -5,7 +5,8 @@
 -- its changes. Whoever has seen a later state, or another life, than this one knows that
 -- acknowledged changes are lost.
 local n, capacity, new_gen, create, known_gen, known_seq = ARGV[4], ARGV[5], ARGV[6], ARGV[7] == '1', ARGV[8], ARGV[9]
-local fields = redis.call('HMGET', key, 'n', 'gen', 'seq', record)
+local fields = redis.pcall('HMGET', key, 'n', 'gen', 'seq', record)
+if fields.err then return fields end -- the key is somebody else's
 local units, gen, seq, answer = fields[1], fields[2] or '', fields[3] or '0', fields[4]
 if known_gen ~= '' and (not units or gen ~= known_gen or less(seq, known_seq)) then return refusal() or {'LOST', now} end
 if answer then
@@ -16,13 +17,12 @@ end
 if less(not_after, now) then return {'LATE', now} end
 
 if not units then
-    if not create then return refusal() or {'NOPOOL', now} end
+    if not create then return decline('NOPOOL') end
     local refused = first('HSET', key, 'n', capacity, 'gen', new_gen, 'seq', '0')
     if refused then return refused end
     units, gen = capacity, new_gen
 elseif less(units, n) then
-    if not copied then return refusal() or {'SHORT', now, units, gen, seq} end
-    return first('HSET', key, record, not_after .. ' SHORT ' .. units) or {'SHORT', now, units, gen, seq}
+    return decline('SHORT', units, gen, seq)
 end
 
 local word = 'SHORT'

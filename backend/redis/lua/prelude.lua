@@ -46,11 +46,32 @@ end
 -- master or cannot write refuses. Its data may be old: no answer may rest on it.
 local function refusal() return first('HDEL', key, '!') end
 
+-- live tells whether the lock has a holder; retention is its field r. A key lives for lease +
+-- retention: no deadline is stored, because MIGRATE carries times to live but not clocks.
+local function live(retention) return retention and redis.call('PTTL', key) > tonumber(retention) end
+
+-- free ends a lease. Without r no step of the clock makes it a live one again.
+local function free(retention)
+    redis.call('PEXPIRE', key, retention)
+    redis.call('HDEL', key, 'r')
+end
+
 -- keep makes a hash that holds notes only, no lock and no pool, go away by itself.
 local function keep()
     if redis.call('PTTL', key) == -1 and redis.call('HEXISTS', key, 'n') == 0 then
         redis.call('PEXPIRE', key, digits(math.max(tonumber(not_after) - tonumber(now), 0) / 1000 + ORPHAN_US / 1000))
     end
+end
+
+-- decline is an answer that changes nothing. It is noted if an earlier copy of the call may still be
+-- on its way: that one must not do later what its caller was told is not done.
+local function decline(...)
+    local reply = {...}
+    if not copied then return refusal() or {reply[1], now, unpack(reply, 2)} end
+    local refused = first('HSET', key, record, not_after .. ' ' .. table.concat(reply, ' '))
+    if refused then return refused end
+    keep()
+    return {reply[1], now, unpack(reply, 2)}
 end
 
 -- forget drops the answers that have arrived, whose nonces are ARGV[from] and on, and of

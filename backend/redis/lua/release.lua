@@ -1,8 +1,9 @@
 -- release: token, answered nonces...
 -- -> YES token | NO token | LATE | GIVENUP
 local token = ARGV[4]
-local fields = redis.call('HMGET', key, 't', 'r', record)
-local last, kept, answer = fields[1] or '0', tonumber(fields[2] or '0'), fields[3]
+local fields = redis.pcall('HMGET', key, 't', 'r', record)
+if fields.err then return fields end -- the key is somebody else's
+local last, retention, answer = fields[1] or '0', fields[2], fields[3]
 if answer then
     local word = words(answer)[2]
     if word == 'x' then return {'GIVENUP', now} end
@@ -10,16 +11,11 @@ if answer then
 end
 if less(not_after, now) then return {'LATE', now} end
 
-if not (fields[1] and token == last and redis.call('PTTL', key) > kept) then
-    if not copied then return refusal() or {'NO', now, last} end
-    local refused = first('HSET', key, record, not_after .. ' NO')
-    if refused then return refused end
-    keep()
-    return {'NO', now, last}
-end
--- This write first: it needs no memory, so a lock can be released when there is none left.
-local refused = first('PEXPIRE', key, digits(kept))
+if not (token == last and live(retention)) then return decline('NO', last) end
+-- The write of nothing first: no write after it is refused, so a lock can be released when there is no memory.
+local refused = refusal()
 if refused then return refused end
+free(retention)
 redis.call('HSET', key, record, not_after .. ' YES')
 forget(5)
 return {'YES', now, last}

@@ -1,7 +1,8 @@
 -- restock: n, known gen, known seq, answered nonces...
 -- -> RESTOCKED remaining gen seq | NOPOOL | OVERFLOW | LOST | LATE | GIVENUP
 local n, known_gen, known_seq = ARGV[4], ARGV[5], ARGV[6]
-local fields = redis.call('HMGET', key, 'n', 'gen', 'seq', record)
+local fields = redis.pcall('HMGET', key, 'n', 'gen', 'seq', record)
+if fields.err then return fields end -- the key is somebody else's
 local units, gen, seq, answer = fields[1], fields[2] or '', fields[3] or '0', fields[4]
 if known_gen ~= '' and (not units or gen ~= known_gen or less(seq, known_seq)) then return refusal() or {'LOST', now} end
 if answer then
@@ -11,17 +12,10 @@ if answer then
 end
 if less(not_after, now) then return {'LATE', now} end
 
-if not units then
-    if copied then
-        local refused = first('HSET', key, record, not_after .. ' NOPOOL')
-        if refused then return refused end
-        keep()
-    end
-    return refusal() or {'NOPOOL', now}
-end
+if not units then return decline('NOPOOL') end
 local refused = first('HINCRBY', key, 'n', n)
 if refused then
-    if string.find(refused.err, 'overflow', 1, true) then return {'OVERFLOW', now, units, gen, seq} end
+    if string.find(refused.err, 'overflow', 1, true) then return decline('OVERFLOW', units, gen, seq) end
     return refused
 end
 redis.call('PERSIST', key) -- a note about a call that was given up may have made it mortal

@@ -4,8 +4,9 @@
 -- Ends a call whose answer did not arrive: what it was answered is told or undone, or else no
 -- copy of it will do anything any more.
 local undo, taken = ARGV[4] == '1', ARGV[5]
-local fields = redis.call('HMGET', key, record, 't', 'r', 'n')
-local answer, last, kept, units = fields[1], fields[2] or '0', tonumber(fields[3] or '0'), fields[4]
+local fields = redis.pcall('HMGET', key, record, 't', 'r', 'n')
+if fields.err then return fields end -- the key is somebody else's
+local answer, last, retention, units = fields[1], fields[2] or '0', fields[3], fields[4]
 local gone = not_after .. ' x'
 
 -- The write of nothing first: it needs no memory, and what is written after it is not refused.
@@ -21,10 +22,10 @@ local said = words(answer)
 if said[2] == 'x' then return {'NOTHING', now} end
 
 if said[2] == 'GRANTED' then
-    local live = said[3] == last and redis.call('PTTL', key) > kept
-    if live and not undo then return {'WAS', now, said[2], said[3], said[4]} end
+    local held = said[3] == last and live(retention)
+    if held and not undo then return {'WAS', now, said[2], said[3], said[4]} end
     redis.call('HSET', key, record, gone)
-    if live then redis.call('PEXPIRE', key, digits(kept)) end
+    if held then free(retention) end
     return {'UNDONE', now}
 end
 if undo and said[2] == 'CLAIMED' and units then

@@ -3,6 +3,7 @@ package redistest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -63,16 +64,14 @@ func (c *Cluster) URLs() []string {
 func (c *Cluster) Owner(key string) int {
 	c.t.Helper()
 	slot := c.Slot(key)
-	shards, err := c.Masters[0].admin.ClusterSlots(c.t.Context()).Result()
+	shards, err := c.Masters[0].admin.ClusterShards(c.t.Context()).Result()
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	for _, shard := range shards {
-		if shard.Start <= slot && slot <= shard.End {
-			for i, id := range c.ids {
-				if id == shard.Nodes[0].ID {
-					return i
-				}
+		for _, slots := range shard.Slots {
+			if i := slices.Index(c.ids, shard.Nodes[0].ID); slots.Start <= int64(slot) && int64(slot) <= slots.End && i >= 0 {
+				return i
 			}
 		}
 	}

@@ -10,6 +10,7 @@
 //	server.go    one redis-server: start, kill, stop, continue, restart
 //	link.go     a network between client and server that misbehaves on demand
 //	replica.go   replicas and Sentinels
+//	clock.go    a server whose clock can be stepped
 //	cluster.go   a Cluster of masters, and moving its slots
 //
 // Nothing here skips a test: without a Redis it fails and says how to get one.

@@ -217,7 +217,7 @@ func (l *Link) obey(rule Rule, server net.Conn, request []byte) {
 		})
 		return
 	}
-	server.Write(request)
+	_, _ = server.Write(request) // who waits for its answer sees that it failed
 	for range rule.Copies {
 		l.sendAlone(request)
 	}
@@ -233,9 +233,9 @@ func (l *Link) sendAlone(request []byte) {
 		return
 	}
 	defer l.drop(conn)
-	conn.Write(request)
+	_, _ = conn.Write(request)
 	var answer [1]byte
-	conn.Read(answer[:])
+	_, _ = conn.Read(answer[:]) // or its end: the server has it
 }
 
 // forward copies what passes until one side is closed.

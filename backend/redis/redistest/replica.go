@@ -10,7 +10,7 @@ import (
 // StartReplica runs a replica of master and waits until it is in step.
 func StartReplica(t testing.TB, master *Server, lines ...string) *Server {
 	t.Helper()
-	s := Start(t, append(lines, fmt.Sprintf("replicaof 127.0.0.1 %d", master.Port), "repl-diskless-sync-delay 0")...)
+	s := Start(t, append(lines, fmt.Sprintf("replicaof 127.0.0.1 %d", master.Port))...)
 	s.AwaitLink()
 	return s
 }
@@ -25,7 +25,7 @@ func (s *Server) AwaitLink() {
 func StartReplicaOverLink(t testing.TB, master *Server, lines ...string) (*Server, *Link) {
 	t.Helper()
 	link := StartLink(t, master)
-	s := Start(t, append(lines, fmt.Sprintf("replicaof 127.0.0.1 %d", link.Port()), "repl-diskless-sync-delay 0")...)
+	s := Start(t, append(lines, fmt.Sprintf("replicaof 127.0.0.1 %d", link.Port()))...)
 	s.AwaitLink()
 	return s, link
 }

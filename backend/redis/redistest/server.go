@@ -3,6 +3,7 @@ package redistest
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -64,8 +65,7 @@ func StartEnv(t testing.TB, env []string, lines ...string) *Server {
 // prepare makes a server that is not running yet.
 func prepare(t testing.TB, name string, lines []string, args ...string) *Server {
 	t.Helper()
-	// Not t.TempDir: a unix socket's path has to be short.
-	dir, err := os.MkdirTemp("", "redis")
+	dir, err := os.MkdirTemp("", "redis") //nolint:usetesting // the path of a unix socket has to be short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func prepare(t testing.TB, name string, lines []string, args ...string) *Server 
 func (s *Server) launch() {
 	s.t.Helper()
 	config := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %s\nunixsocket %s\nsave \"\"\nappendonly no\n", s.Port, s.Dir, s.Socket())
-	config += "enable-debug-command yes\n"
+	config += "enable-debug-command yes\nrepl-diskless-sync-delay 0\n"
 	if s.isSentinel() {
 		config = fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %s\n", s.Port, s.Dir)
 	}
@@ -132,11 +132,19 @@ func (s *Server) Login(password string) {
 	s.admin = redis.NewClient(&options)
 }
 
+// EnableTLS has the server listen with a certificate too, on the port that it gives.
+func (s *Server) EnableTLS(certFile, keyFile string) (port int) {
+	s.t.Helper()
+	port = freePort(s.t)
+	s.Do("CONFIG", "SET", "tls-auth-clients", "no", "tls-ca-cert-file", certFile, "tls-cert-file", certFile, "tls-key-file", keyFile, "tls-port", port)
+	return port
+}
+
 // Do runs a command and gives its reply.
 func (s *Server) Do(args ...any) any {
 	s.t.Helper()
 	reply, err := s.admin.Do(s.t.Context(), args...).Result()
-	if err != nil && err != redis.Nil {
+	if err != nil && !errors.Is(err, redis.Nil) {
 		s.t.Fatalf("%v: %v", args, err)
 	}
 	return reply
@@ -163,7 +171,15 @@ func (s *Server) Kill() {
 }
 
 // Stop halts the process where it is: connections stay open and nothing answers.
-func (s *Server) Stop() { s.signal(syscall.SIGSTOP) }
+func (s *Server) Stop() {
+	s.t.Helper()
+	s.signal(syscall.SIGSTOP)
+	// The signal is sent when kill returns; that the process has stopped is another thing.
+	s.Await("the process has stopped", func(context.Context) bool {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.process.cmd.Process.Pid))
+		return err != nil || strings.Contains(string(stat), ") T ") // err: no Linux, where nobody can tell
+	})
+}
 
 // Continue lets a stopped process go on. What was sent to it meanwhile it does now.
 func (s *Server) Continue() { s.signal(syscall.SIGCONT) }
