@@ -156,6 +156,23 @@ func TestACopyOfARefusedAcquireGrantsNothingLater(t *testing.T) {
 	mustAcquire(t, other, "k", time.Minute)
 }
 
+// The retry is granted and released; only then the first copy arrives. Its caller has had
+// its lease: another one would be nobody's, and keep everybody out.
+func TestACopyOfAReleasedAcquireGrantsNothingLater(t *testing.T) {
+	s, server, link, o := linked(t)
+	o.URL = server.URL()
+	other := open(t, second(t, o))
+	hold, done := make(chan struct{}), make(chan struct{})
+	link.Next(redistest.Rule{Hold: hold, Done: done})
+	token := mustAcquire(t, s, "k", time.Minute)
+	if ok, err := s.Release(t.Context(), scope, "k", token); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	close(hold)
+	<-done
+	mustAcquire(t, other, "k", time.Minute)
+}
+
 // The retry is refused since nothing may be granted yet; the first copy arrives when it may.
 func TestACopyOfAnEarlyAcquireGrantsNothingLater(t *testing.T) {
 	s, server, link, o := linked(t)

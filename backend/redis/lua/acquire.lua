@@ -11,8 +11,10 @@ if answer then
     local said = words(answer)
     if said[2] == 'x' then return {'GIVENUP', now} end
     if said[2] ~= 'GRANTED' then return {said[2], now, said[3]} end
-    -- A lease that is over is never handed out again: then this is a new call.
     if held and said[3] == last then return {'GRANTED', now, said[3], said[4]} end
+    -- A lease that is over is never handed out again. A newer copy than the one that was granted it is
+    -- waited for, and is a new call; an older one is not: its caller may have had the lease, and released it.
+    if not less(said[1], not_after) then return {'GIVENUP', now} end
 end
 if less(not_after, now) then return {'LATE', now} end
 
