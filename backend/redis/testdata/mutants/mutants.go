@@ -37,6 +37,7 @@ var mutants = []mutant{
 	one("retries not told apart", "CopyOfA", "call.go", "if c.copied {\n		copied = \"1\"", "if false {\n		copied = \"1\""),
 	one("not_after ignored: claim", "AfterItsTime", "lua/claim.lua", "if less(not_after, now) then", "if false then"),
 	one("a settled nonce leaves no tombstone", "GivenUp", "lua/settle.lua", "    redis.call('HSET', key, record, gone)\n    keep()\n", ""),
+	one("a late copy of a released acquire is granted", "ReleasedAcquire", "lua/acquire.lua", "if not less(said[1], not_after) then", "if false then"),
 	one("a lease that is over is handed out again", "NotHandedOut", "lua/acquire.lua", "if held and said[3] == last then", "if true then"),
 	one("a cancelled grant is not undone", cancelled, "lua/settle.lua", "    if held then free(retention) end\n", ""),
 	one("a cancelled claim is not undone", cancelled, "lua/settle.lua", "if undo and said[2] == 'CLAIMED' and units then", "if false then"),
