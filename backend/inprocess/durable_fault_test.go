@@ -345,6 +345,13 @@ func TestChangesThatWaitAreBounded(t *testing.T) {
 		if _, _, err := s.claim(id, 1, 1<<40); err == nil || s.shardOf(id).pools[string(id)].remaining != before {
 			t.Errorf("a claim that was refused took units: %v", err)
 		}
+		// At once, and without a trace.
+		if _, err := s.Claim(t.Context(), scope, "p", 1, 10); !errors.Is(err, backend.ErrOutOfResources) {
+			t.Errorf("Claim: %v, want ErrOutOfResources", err)
+		}
+		if _, err := s.Acquire(t.Context(), scope, "k", time.Hour); !errors.Is(err, backend.ErrOutOfResources) {
+			t.Errorf("Acquire: %v, want ErrOutOfResources", err)
+		}
 		g.open(nil)
 		if r := <-first; r.err != nil {
 			t.Errorf("Claim = %+v", r)

@@ -88,6 +88,13 @@ func (j *journal) openDB(home *folder) error {
 	opts.Lock = home.lock
 	opts.ErrorIfNotExists = home.isMarked()
 	db, err := pebble.Open(home.path, opts)
+	if err == nil && !home.isMarked() {
+		// The log of a store that was just made is in an older format, in which damage
+		// cannot be told from a write that was cut short. The next one is not.
+		if err = db.Close(); err == nil {
+			db, err = pebble.Open(home.path, opts)
+		}
+	}
 	if fault := j.unwritable(); fault != nil {
 		// Nothing that pebble says after a failed write counts.
 		if err == nil {
