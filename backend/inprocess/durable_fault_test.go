@@ -369,7 +369,7 @@ func TestAnyFailureOfTheDisk(t *testing.T) {
 	operations := countWrites(t)
 	for _, lasting := range []bool{false, true} {
 		poisoned := 0
-		for at := 0; at < operations; at += 1 + operations/60 {
+		for at := 0; at < operations; at += 1 + operations/40 {
 			if failAt(t, at, lasting) {
 				poisoned++
 			}
@@ -402,7 +402,7 @@ func countWrites(t *testing.T) int {
 // acknowledged. Names are so long that logs are changed and tables written.
 func claimAll(t *testing.T, s *Store) (acked int64, err error) {
 	filler := strings.Repeat("x", backend.MaxNameBytes-10)
-	for i := range 700 {
+	for i := range 350 {
 		c, err := s.Claim(t.Context(), scope, "p", 1, capacity)
 		if err != nil {
 			return acked, err
