@@ -473,4 +473,24 @@ func TestFatalErrorPoisons(t *testing.T) {
 	if !disk.stopped.Load() {
 		t.Error("the disk is still written")
 	}
+	<-s.journal.ended // and the folder is free, though nothing was being written
+	if !isHeld(t, m.open(t), "k") {
+		t.Error("the lease is lost")
+	}
+}
+
+// A call that had begun when the store was poisoned may find nothing in memory;
+// that says nothing.
+func TestNothingIsReadFromAPoisonedStore(t *testing.T) {
+	s := newMachine().open(t)
+	token := acquire(t, s, "k", time.Hour)
+	s.journal.poison(syscall.EIO)
+	s.drop()
+	released, rests, err := s.release(appendKey(nil, scope, "k"), token)
+	if released || err != nil {
+		t.Fatalf("release = %v, %v; the state was dropped", released, err)
+	}
+	if err := s.settle(t.Context(), rests); !errors.Is(err, backend.ErrUnwritable) {
+		t.Errorf("the answer may be told: %v, want ErrUnwritable", err)
+	}
 }
