@@ -3,7 +3,7 @@
 # the build cache but what testdata/install.sh says it installs.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test race lint fuzz bench clients deps mutants
+.PHONY: help run build test race lint fuzz bench gobench clients deps mutants
 
 GO ?= go
 # The parser of PostgreSQL is C. Said aloud, so that a missing compiler is the error.
@@ -16,6 +16,8 @@ FUZZTIME ?= 30s
 FUZZ ?= .
 BENCH ?= .
 ARGS ?=
+# The Go benchmarks of what each statement passes through.
+HOTPATHS = ^Benchmark(RelayFrames|PlanLookup|AcquireRelease|ClaimHotPool|Encode|Step)$$
 
 # Programs under testdata, which ./... leaves out.
 PROGRAMS = ./testdata/clients/... ./testdata/bench/... ./backend/inprocess/testdata/mutants
@@ -59,7 +61,11 @@ fuzz: ## every fuzz test in turn, each for FUZZTIME=30s; FUZZ=Lexer chooses some
 		$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$package"; \
 	done
 
-bench: ## Go benchmarks; PKG=./backend/... BENCH=Claim
+bench: build ## against PostgreSQL, pgbouncer and Redis, then HOTPATHS; ARGS="-contests lock"
+	$(GO) run ./testdata/bench $(ARGS)
+	$(GO) test -run '^$$' -bench '$(HOTPATHS)' -benchmem ./backend/... ./sqlfuncs/... ./planner ./pgwire
+
+gobench: ## Go benchmarks; PKG=./backend/... BENCH=Claim
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem $(PKG)
 
 clients: deps ## the client programs against the server; TESTFLAGS="-run TestClients/psycopg2"
