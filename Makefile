@@ -17,7 +17,7 @@ FUZZ ?= .
 BENCH ?= .
 ARGS ?=
 # The Go benchmarks of what each statement passes through.
-HOTPATHS = ^Benchmark(RelayFrames|PlanLookup|AcquireRelease|ClaimHotPool|Encode|Step)$$
+HOTPATHS = ^Benchmark(RelayFrames|PlanLookup|Plan|AcquireRelease|ClaimHotPool|Encode|Step)$$
 
 # Programs under testdata, which ./... leaves out.
 PROGRAMS = ./testdata/clients/... ./testdata/bench/... ./backend/inprocess/testdata/mutants
