@@ -3,7 +3,7 @@
 # the build cache but what testdata/install.sh says it installs.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test race lint fuzz bench gobench clients deps mutants
+.PHONY: help run build test race lint fuzz bench gobench clients deps mutants kill
 
 GO ?= go
 # The parser of PostgreSQL is C. Said aloud, so that a missing compiler is the error.
@@ -74,5 +74,8 @@ clients: deps ## the client programs against the server; TESTFLAGS="-run TestCli
 deps: ## gets a PostgreSQL to compare with, and the clients (apt-get, npm), if missing
 	@sh testdata/install.sh
 
-mutants: ## breaks the store in some seventy ways and wants each noticed: five minutes
+kill: ## kills the server ten times in the middle of 10,000 claims each and counts: a minute or two
+	$(GO) test -count=1 -run '^TestKilledWhileSelling$$' -v $(TESTFLAGS) ./cmd/raisinproxy -kill.rounds=10 -kill.claims=10000
+
+mutants: ## breaks the store in some hundred ways and wants each noticed: a quarter of an hour
 	$(GO) run ./backend/inprocess/testdata/mutants $(ARGS)

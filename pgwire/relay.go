@@ -314,6 +314,9 @@ func (r *relay) forward() error {
 			return err
 		}
 		end = copy(buf[:], buf[pass:end])
+		if left == 0 && end >= frameHeader && frameLength(buf[:end]) < frameHeader {
+			return errors.Join(errUpstreamLost, errLength)
+		}
 		if end == 0 {
 			buf.giveBack()
 			buf = nil
@@ -337,7 +340,10 @@ func (r *relay) begin() *captured {
 func (r *relay) walk(b []byte, to *captured) (pass, left int) {
 	for len(b)-pass >= frameHeader {
 		frame := b[pass:]
-		length := 1 + int(binary.BigEndian.Uint32(frame[1:]))
+		length := frameLength(frame)
+		if length < frameHeader {
+			return pass, 0 // whoever says so does not speak this protocol
+		}
 		if length > len(frame) {
 			if length <= relayBytes-frameHeader && !isBulk(frame[0]) {
 				return pass, 0 // it fits: wait for the rest of it
@@ -350,6 +356,9 @@ func (r *relay) walk(b []byte, to *captured) (pass, left int) {
 	}
 	return pass, 0
 }
+
+// frameLength is that of a frame with its type, as its header tells.
+func frameLength(frame []byte) int { return 1 + int(binary.BigEndian.Uint32(frame[1:])) }
 
 // isBulk says whether a frame is data, about which nothing is to be noted.
 func isBulk(kind byte) bool { return kind == 'D' || kind == 'd' }

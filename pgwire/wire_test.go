@@ -13,6 +13,7 @@ import (
 	"maps"
 	"math/big"
 	"net"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -43,6 +44,21 @@ func TestSameAsPostgres(t *testing.T) {
 // TestSameThroughProxy runs the same scripts with PostgreSQL behind the server.
 func TestSameThroughProxy(t *testing.T) {
 	wiretest.CompareDir(t, "../testdata/wire/same", newProxied)
+}
+
+// TestDurable runs the scripts with a store on disk, whose calls wait: what the
+// client sees is the same.
+func TestDurable(t *testing.T) {
+	for name, newTarget := range map[string]wiretest.NewTarget{"embedded": newEmbedded, "same": newEmbedded, "proxied": newProxied} {
+		t.Run(name, func(t *testing.T) {
+			wiretest.CompareDir(t, "../testdata/wire/"+name, func(t *testing.T, options map[string]string) wiretest.Target {
+				t.Helper()
+				durable := map[string]string{"store": "durable"}
+				maps.Copy(durable, options)
+				return newTarget(t, durable)
+			})
+		})
+	}
 }
 
 // TestRelay runs what only a PostgreSQL can answer through the server.
@@ -108,8 +124,7 @@ func newEmbedded(t *testing.T, options map[string]string) wiretest.Target {
 func startServer(t testing.TB, options map[string]string) *testServer {
 	t.Helper()
 	s := &testServer{clock: &backendtest.Clock{}}
-	store := inprocess.New(inprocess.Options{Clock: s.clock})
-	t.Cleanup(func() { store.Close() })
+	store := newBackend(t, options["store"], inprocess.Options{Clock: s.clock})
 	s.faulty = &faultyBackend{Backend: store, waiting: make(chan struct{}, 1), step: make(chan struct{})}
 	var locks backend.Backend = s.faulty
 	if options["locks"] == "off" {
@@ -163,6 +178,26 @@ func startServer(t testing.TB, options map[string]string) *testServer {
 	s.Server = server
 	s.serve(t)
 	return s
+}
+
+// newBackend is a store in memory, or one on disk if kind is "durable".
+func newBackend(t testing.TB, kind string, opts inprocess.Options) *inprocess.Store {
+	t.Helper()
+	if kind != "durable" {
+		store := inprocess.New(opts)
+		t.Cleanup(func() { store.Close() })
+		return store
+	}
+	store, err := inprocess.Open(filepath.Join(t.TempDir(), "data"), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return store
 }
 
 // selfSigned makes a certificate that nobody vouches for.

@@ -2,6 +2,7 @@ package inprocess
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"time"
 
@@ -31,13 +32,29 @@ func deadline(now, ttl time.Duration) time.Duration {
 
 // Acquire implements backend.Locker. It fails with backend.ErrUnavailable if ctx
 // has ended before the call or the store is closed, and with
-// backend.ErrTokensExhausted; nothing changed then.
+// backend.ErrTokensExhausted; nothing changed then. A durable store fails with
+// backend.ErrInDoubt, ErrUnwritable and ErrOutOfResources too, and with
+// ErrUnavailable if its disk takes longer than ttl, twice.
 func (s *Store) Acquire(ctx context.Context, scope backend.Scope, key string, ttl time.Duration) (backend.Grant, error) {
 	if err := s.ready(ctx); err != nil {
 		return backend.Grant{}, err
 	}
 	var buf [keySize]byte
 	id := appendKey(buf[:0], scope, key)
+	for range 2 {
+		grant, end, rests, err := s.acquire(id, ttl)
+		if err := s.settle(ctx, rests); err != nil {
+			return backend.Grant{}, err
+		}
+		// A lease that ended while it was written is nobody's any more.
+		if err != nil || !grant.Acquired || s.journal == nil || s.clock.Boot() < end {
+			return grant, err
+		}
+	}
+	return backend.Grant{}, fmt.Errorf("%w: the disk takes longer than the lease of %v", backend.ErrUnavailable, ttl)
+}
+
+func (s *Store) acquire(id []byte, ttl time.Duration) (g backend.Grant, end time.Duration, b basis, err error) {
 	sh := s.shardOf(id)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
@@ -45,65 +62,94 @@ func (s *Store) Acquire(ctx context.Context, scope backend.Scope, key string, tt
 	now := s.clock.Boot()
 	l := sh.leases[string(id)]
 	if l != nil && l.live(now) {
-		return backend.Grant{}, nil
+		return backend.Grant{}, 0, sh.seen(), nil
 	}
 	wall := s.clock.Wall()
 	token, err := s.tokens.next(wall)
 	if err != nil {
-		return backend.Grant{}, err
+		return backend.Grant{}, 0, sh.seen(), err
 	}
-	end := deadline(now, ttl)
+	end = deadline(now, ttl)
+	if err := sh.recordLease(id, token, end, ttl); err != nil {
+		return backend.Grant{}, 0, sh.seen(), err
+	}
 	if l == nil {
 		sh.insert(string(id), token, end)
 	} else {
 		l.token = token
 		sh.expiry.postpone(l, end)
 	}
-	return backend.Grant{Acquired: true, Token: token, ExpiresAt: wall.Add(ttl)}, nil
+	return backend.Grant{Acquired: true, Token: token, ExpiresAt: wall.Add(ttl)}, end, sh.changed(), nil
 }
 
-// Renew implements backend.Locker. It fails with backend.ErrUnavailable only, as
-// Acquire does.
+// Renew implements backend.Locker. It fails with backend.ErrUnavailable, as
+// Acquire does; if the store is durable, with backend.ErrInDoubt, ErrUnwritable
+// and ErrOutOfResources too.
 func (s *Store) Renew(ctx context.Context, scope backend.Scope, key string, token int64, ttl time.Duration) (bool, error) {
 	if err := s.ready(ctx); err != nil {
 		return false, err
 	}
 	var buf [keySize]byte
-	id := appendKey(buf[:0], scope, key)
+	renewed, rests, err := s.renew(appendKey(buf[:0], scope, key), token, ttl)
+	if err := s.settle(ctx, rests); err != nil {
+		return false, err
+	}
+	return renewed, err
+}
+
+func (s *Store) renew(id []byte, token int64, ttl time.Duration) (bool, basis, error) {
 	sh := s.shardOf(id)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 
 	l := sh.leases[string(id)]
 	if l == nil || l.token != token {
-		return false, nil
+		return false, sh.seen(), nil
 	}
 	now := s.clock.Boot()
 	if !l.live(now) {
-		return false, nil
+		err := sh.bury(l)
+		return false, sh.seen(), err
 	}
 	if end := deadline(now, ttl); end > l.deadline {
+		if err := sh.recordLease(id, token, end, ttl); err != nil {
+			return false, sh.seen(), err
+		}
 		sh.expiry.postpone(l, end)
+		return true, sh.changed(), nil
 	}
-	return true, nil
+	return true, sh.seen(), nil
 }
 
-// Release implements backend.Locker. It fails with backend.ErrUnavailable only,
-// as Acquire does.
+// Release implements backend.Locker. It fails as Renew does.
 func (s *Store) Release(ctx context.Context, scope backend.Scope, key string, token int64) (bool, error) {
 	if err := s.ready(ctx); err != nil {
 		return false, err
 	}
 	var buf [keySize]byte
-	id := appendKey(buf[:0], scope, key)
+	released, rests, err := s.release(appendKey(buf[:0], scope, key), token)
+	if err := s.settle(ctx, rests); err != nil {
+		return false, err
+	}
+	return released, err
+}
+
+func (s *Store) release(id []byte, token int64) (bool, basis, error) {
 	sh := s.shardOf(id)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 
 	l := sh.leases[string(id)]
-	if l == nil || l.token != token || !l.live(s.clock.Boot()) {
-		return false, nil
+	if l == nil || l.token != token {
+		return false, sh.seen(), nil
+	}
+	if !l.live(s.clock.Boot()) {
+		err := sh.bury(l)
+		return false, sh.seen(), err
+	}
+	if err := sh.recordEnd(l); err != nil {
+		return false, sh.seen(), err
 	}
 	sh.remove(l)
-	return true, nil
+	return true, sh.changed(), nil
 }

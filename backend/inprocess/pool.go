@@ -12,50 +12,76 @@ import (
 // lives as long as the store: a pool that went away would be sold once more.
 type pool struct{ remaining int64 }
 
-// Claim implements backend.Inventory. It fails with backend.ErrUnavailable only,
-// if ctx has ended before the call or the store is closed; nothing changed then.
+// Claim implements backend.Inventory. It fails with backend.ErrUnavailable, if
+// ctx has ended before the call or the store is closed; nothing changed then. A
+// durable store fails with backend.ErrInDoubt, ErrUnwritable and
+// ErrOutOfResources too.
 func (s *Store) Claim(ctx context.Context, scope backend.Scope, name string, n, capacity int64) (backend.Claimed, error) {
 	if err := s.ready(ctx); err != nil {
 		return backend.Claimed{}, err
 	}
 	var buf [keySize]byte
-	id := appendKey(buf[:0], scope, name)
+	claimed, rests, err := s.claim(appendKey(buf[:0], scope, name), n, capacity)
+	if err := s.settle(ctx, rests); err != nil {
+		return backend.Claimed{}, err
+	}
+	return claimed, err
+}
+
+func (s *Store) claim(id []byte, n, capacity int64) (backend.Claimed, basis, error) {
 	sh := s.shardOf(id)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 
+	rests := sh.seen()
 	p := sh.pools[string(id)]
 	if p == nil {
+		if err := sh.recordPool(id, capacity); err != nil {
+			return backend.Claimed{}, rests, err
+		}
 		p = &pool{remaining: capacity}
 		sh.pools[string(id)] = p
+		rests = sh.changed()
 	}
 	if n > p.remaining {
-		return backend.Claimed{Remaining: p.remaining}, nil
+		return backend.Claimed{Remaining: p.remaining}, rests, nil
+	}
+	if err := sh.recordPool(id, p.remaining-n); err != nil {
+		return backend.Claimed{}, rests, err
 	}
 	p.remaining -= n
-	return backend.Claimed{Claimed: true, Remaining: p.remaining}, nil
+	return backend.Claimed{Claimed: true, Remaining: p.remaining}, sh.changed(), nil
 }
 
 // Restock implements backend.Inventory. It fails with backend.ErrNoPool,
-// backend.ErrCountOverflow, and backend.ErrUnavailable as Claim does; nothing
-// changed then.
+// backend.ErrCountOverflow, and as Claim does; nothing changed then.
 func (s *Store) Restock(ctx context.Context, scope backend.Scope, name string, n int64) (int64, error) {
 	if err := s.ready(ctx); err != nil {
 		return 0, err
 	}
 	var buf [keySize]byte
-	id := appendKey(buf[:0], scope, name)
+	remaining, rests, err := s.restock(appendKey(buf[:0], scope, name), n)
+	if err := s.settle(ctx, rests); err != nil {
+		return 0, err
+	}
+	return remaining, err
+}
+
+func (s *Store) restock(id []byte, n int64) (int64, basis, error) {
 	sh := s.shardOf(id)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 
 	p := sh.pools[string(id)]
 	if p == nil {
-		return 0, backend.ErrNoPool
+		return 0, sh.seen(), backend.ErrNoPool
 	}
 	if n > math.MaxInt64-p.remaining {
-		return 0, fmt.Errorf("%w: %d + %d", backend.ErrCountOverflow, p.remaining, n)
+		return 0, sh.seen(), fmt.Errorf("%w: %d + %d", backend.ErrCountOverflow, p.remaining, n)
+	}
+	if err := sh.recordPool(id, p.remaining+n); err != nil {
+		return 0, sh.seen(), err
 	}
 	p.remaining += n
-	return p.remaining, nil
+	return p.remaining, sh.changed(), nil
 }

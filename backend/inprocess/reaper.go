@@ -10,9 +10,16 @@ const reapBatch = 64
 func (s *Store) reapEvery(interval time.Duration) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
+	var poisoned <-chan struct{} // nil: never
+	if s.journal != nil {
+		poisoned = s.journal.poisoned
+	}
 	for {
 		select {
 		case <-s.stop:
+			return
+		case <-poisoned:
+			s.drop()
 			return
 		case <-ticker.C:
 			s.reap()
@@ -34,6 +41,9 @@ func (s *Store) reap() {
 			if s.shards[i].reap(now) {
 				again = true
 			}
+			if s.journal != nil {
+				s.journal.throttle()
+			}
 		}
 	}
 }
@@ -48,7 +58,22 @@ func (sh *shard) reap(now time.Duration) bool {
 			sh.shrink()
 			return false
 		}
+		if sh.recordEnd(sh.expiry[0]) != nil {
+			return false // it will not be written, and memory must not say that it was
+		}
 		sh.remove(sh.expiry[0])
 	}
 	return true
+}
+
+// drop forgets all state, which is not that of the disk any more. No call reads
+// it after this: each finds that the store cannot be written.
+func (s *Store) drop() {
+	for i := range s.shards {
+		sh := &s.shards[i]
+		sh.mu.Lock()
+		sh.init()
+		sh.expiry, sh.peak, sh.unused, sh.unusedCount = nil, 0, nil, 0
+		sh.mu.Unlock()
+	}
 }

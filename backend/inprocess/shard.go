@@ -27,6 +27,9 @@ type shard struct {
 	expiry expiry // the same leases, by deadline
 	pools  map[string]*pool
 
+	journal *journal // nil: nothing is kept on disk
+	latest  *group   // the last one with a change of this shard; nil: none
+
 	peak        int // most leases held since leases was made
 	unused      *lease
 	unusedCount int
@@ -79,3 +82,53 @@ func (sh *shard) shrink() {
 	sh.expiry = slices.Clone(sh.expiry)
 	sh.unused, sh.unusedCount = nil, 0
 }
+
+// What follows writes to the journal, if there is one, and comes before the same
+// change of memory: what was refused there must not be seen here.
+
+func (sh *shard) recordLease(id []byte, token int64, end, ttl time.Duration) error {
+	if sh.journal == nil {
+		return nil
+	}
+	return sh.wrote(sh.journal.putLease(id, token, end, ttl))
+}
+
+func (sh *shard) recordEnd(l *lease) error {
+	if sh.journal == nil {
+		return nil
+	}
+	return sh.wrote(sh.journal.eraseLease(l.key))
+}
+
+func (sh *shard) recordPool(id []byte, remaining int64) error {
+	if sh.journal == nil {
+		return nil
+	}
+	return sh.wrote(sh.journal.putPool(id, remaining))
+}
+
+func (sh *shard) wrote(g *group, err error) error {
+	if err == nil {
+		sh.latest = g
+	}
+	return err
+}
+
+// bury ends a lease whose holder is told that it is over. On disk it would have
+// its full time again if the machine were restarted before the reaper came.
+func (sh *shard) bury(l *lease) error {
+	if sh.journal == nil {
+		return nil
+	}
+	if err := sh.recordEnd(l); err != nil {
+		return err
+	}
+	sh.remove(l)
+	return nil
+}
+
+// seen is the basis of an answer that changed nothing.
+func (sh *shard) seen() basis { return basis{group: sh.latest} }
+
+// changed is the basis of an answer that did.
+func (sh *shard) changed() basis { return basis{group: sh.latest, wrote: true} }

@@ -5,9 +5,12 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/maphash"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"raisinproxy/backend"
 )
@@ -18,6 +21,8 @@ const DefaultReapInterval = 30 * time.Second
 
 // Options of a Store. The zero value is ready for use.
 type Options struct {
+	// Log is where a durable store says what happens to its disk; nil: nowhere.
+	Log *slog.Logger
 	// Clock is the time of the store; nil stands for the machine's own.
 	Clock Clock
 	// ReapInterval is the pause between two runs of the reaper, in real time
@@ -25,15 +30,20 @@ type Options struct {
 	// how long a lease that nobody released keeps its memory. No answer depends
 	// on it.
 	ReapInterval time.Duration
+
+	// For tests. The zero values are the machine's own.
+	disk   vfs.FS
+	bootID string // what Clock.Boot counts from
 }
 
-// Store is a backend.Backend in memory. It is safe for concurrent use. Close it
-// to stop its goroutine.
+// Store is a backend.Backend in memory, and on disk too if Open made it. It is
+// safe for concurrent use. Close it to stop its goroutines.
 type Store struct {
-	clock  Clock
-	tokens tokenClock
-	seed   maphash.Seed
-	shards []shard
+	clock   Clock
+	tokens  tokenClock
+	seed    maphash.Seed
+	shards  []shard
+	journal *journal // nil: nothing is kept on disk
 
 	closed atomic.Bool
 	stop   chan struct{} // closed by Close, ends the reaper
@@ -42,13 +52,18 @@ type Store struct {
 
 var _ backend.Backend = (*Store)(nil)
 
-// New makes an empty store and starts its reaper, which Close stops.
+// New makes an empty store that is in memory only, and starts its reaper, which
+// Close stops.
 func New(opts Options) *Store {
+	s := unstarted(opts)
+	s.start(opts.ReapInterval)
+	return s
+}
+
+// unstarted is an empty store without its goroutines.
+func unstarted(opts Options) *Store {
 	if opts.Clock == nil {
 		opts.Clock = systemClock{}
-	}
-	if opts.ReapInterval <= 0 {
-		opts.ReapInterval = DefaultReapInterval
 	}
 	s := &Store{
 		clock:  opts.Clock,
@@ -59,25 +74,37 @@ func New(opts Options) *Store {
 	for i := range s.shards {
 		s.shards[i].init()
 	}
-	s.reaper.Go(func() { s.reapEvery(opts.ReapInterval) })
 	return s
 }
 
-// Close stops the reaper and waits for it. It may be called more than once, at
-// the same time too, and never fails. Calls that begin after it fail with
-// backend.ErrUnavailable; calls that are under way are finished.
+func (s *Store) start(reapInterval time.Duration) {
+	if reapInterval <= 0 {
+		reapInterval = DefaultReapInterval
+	}
+	s.reaper.Go(func() { s.reapEvery(reapInterval) })
+}
+
+// Close stops the store's goroutines and waits for them. It may be called more
+// than once, at the same time too. Calls that begin after it fail with
+// backend.ErrUnavailable; calls that are under way are finished, or fail in the
+// same way. A durable store then gives its folder back, which waits for the disk;
+// the error is what went wrong with that, and nothing that was acknowledged is
+// lost by it.
 func (s *Store) Close() error {
 	if s.closed.CompareAndSwap(false, true) {
 		close(s.stop)
 	}
 	s.reaper.Wait()
-	return nil
+	if s.journal == nil {
+		return nil
+	}
+	return s.journal.close()
 }
 
 // Immediate reports that every call answers from memory, without I/O and
 // without waiting for another one, so that a caller may make it where it must
-// not block.
-func (s *Store) Immediate() bool { return true }
+// not block. A durable store waits for its disk.
+func (s *Store) Immediate() bool { return s.journal == nil }
 
 // ready says why a call must not begin. Nothing was applied then.
 func (s *Store) ready(ctx context.Context) error {
@@ -85,9 +112,20 @@ func (s *Store) ready(ctx context.Context) error {
 		return fmt.Errorf("%w: %w", backend.ErrUnavailable, err)
 	}
 	if s.closed.Load() {
-		return fmt.Errorf("%w: the store is closed", backend.ErrUnavailable)
+		return errClosed
+	}
+	if s.journal != nil {
+		return s.journal.unwritable()
 	}
 	return nil
+}
+
+// settle returns when an answer may be told: at once if nothing is kept on disk.
+func (s *Store) settle(ctx context.Context, b basis) error {
+	if s.journal == nil {
+		return nil
+	}
+	return s.journal.await(ctx, b)
 }
 
 // keySize is the room that callers keep on their stack for a key: the longest

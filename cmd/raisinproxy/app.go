@@ -46,7 +46,9 @@ func NewApp(cfg *Config, log *slog.Logger) (*App, error) {
 		return nil, err
 	}
 	if cfg.Locks.Enabled {
-		a.backend = inprocess.New(inprocess.Options{ReapInterval: cfg.Locks.ReaperInterval})
+		if a.backend, err = openBackend(&cfg.Locks, log); err != nil {
+			return nil, errors.Join(err, a.Close())
+		}
 	}
 	version, _ := buildVersion()
 	a.server, err = pgwire.NewServer(pgwire.Config{
@@ -69,6 +71,19 @@ func NewApp(cfg *Config, log *slog.Logger) (*App, error) {
 		return nil, errors.Join(err, a.Close())
 	}
 	return a, nil
+}
+
+// openBackend opens the store of locks and inventory.
+func openBackend(c *LocksConfig, log *slog.Logger) (backend.Backend, error) {
+	opts := inprocess.Options{ReapInterval: c.ReaperInterval, Log: log}
+	if c.InProcess.DataDir == "" {
+		return inprocess.New(opts), nil
+	}
+	store, err := inprocess.Open(c.InProcess.DataDir, opts)
+	if err != nil {
+		return nil, err // not a nil *Store in an interface
+	}
+	return store, nil
 }
 
 // Addr is where the server listens.

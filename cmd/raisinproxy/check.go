@@ -74,8 +74,18 @@ func (k *checker) checkNotYet() {
 	if c.Locks.Backend == backendRedis {
 		k.add("locks.backend", `"redis" is not in this version: use "inprocess"`)
 	}
-	if k.usesInProcess() && c.Locks.InProcess.DataDir != "" {
-		k.add("locks.inprocess.data_dir", `durable storage arrives in a later version: set data_dir = "" to keep locks in memory, lost at exit`)
+}
+
+// checkDataDir notes a path at which no store can be. Whether one is there, whole
+// and free, the start of the server tells.
+func (k *checker) checkDataDir() {
+	const path = "locks.inprocess.data_dir"
+	dir := k.cfg.Locks.InProcess.DataDir
+	if !k.usesInProcess() || dir == "" || k.wrong(path) {
+		return
+	}
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		k.add(path, "%s is not a folder", dir)
 	}
 }
 

@@ -62,6 +62,7 @@ func loadFile(o *options) (*Config, []problem) {
 	k.checkTLS()
 	k.checkAuth()
 	k.checkUsers()
+	k.checkDataDir()
 	k.checkUpstream()
 	k.warn()
 	return k.result()

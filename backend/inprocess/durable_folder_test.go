@@ -1,0 +1,257 @@
+package inprocess
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"raisinproxy/backend"
+)
+
+// realFolder is a store in a folder of the machine, with a pool of ten units and
+// a lease of an hour.
+func realFolder(t *testing.T) (dir string, s *Store) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "data")
+	s, err := Open(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	claim(t, s, "p", 1, 10)
+	acquire(t, s, "k", time.Hour)
+	return dir, s
+}
+
+func TestSecondStoreIsRefused(t *testing.T) {
+	dir, s := realFolder(t)
+	for range 2 { // the refused one must not have freed it
+		_, err := Open(dir, Options{})
+		if !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), fmt.Sprintf("%s is open in process %d", dir, os.Getpid())) {
+			t.Fatalf("Open = %v, want ErrInUse with the folder and our process", err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, pidFile)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the file with our process is left behind: %v", err)
+	}
+	again, err := Open(dir, Options{})
+	if err != nil {
+		t.Fatalf("Open after Close: %v", err)
+	}
+	defer again.Close()
+	if left := remaining(t, again, "p"); left != 9 {
+		t.Errorf("%d units are left, want 9", left)
+	}
+	if !isHeld(t, again, "k") {
+		t.Error("the lease is lost")
+	}
+}
+
+func TestFolderIsPrivate(t *testing.T) {
+	dir, _ := realFolder(t)
+	info, err := os.Stat(dir)
+	if err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the folder is %v, %v; others must not read keys", info.Mode(), err)
+	}
+}
+
+// glob gives the files of a store that a pattern fits, at least one.
+func glob(t *testing.T, dir, pattern string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, pattern))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no %s in %s: %v", pattern, dir, err)
+	}
+	return files
+}
+
+// A folder that misses something is refused, with what to do, and left alone.
+func TestDamagedStoreIsRefused(t *testing.T) {
+	remove := func(pattern string) func(t *testing.T, dir string) {
+		return func(t *testing.T, dir string) {
+			for _, file := range glob(t, dir, pattern) {
+				if err := os.Remove(file); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	set := func(key, value []byte) func(t *testing.T, dir string) {
+		return func(t *testing.T, dir string) {
+			db, err := pebble.Open(dir, &pebble.Options{Logger: pebbleLog{log: slog.New(slog.DiscardHandler)}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(db.Set(key, value, pebble.Sync), db.Close()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for name, damage := range map[string]func(t *testing.T, dir string){
+		"no manifest":          remove("MANIFEST-*"),
+		"no marker":            remove("marker.manifest*"),
+		"no log":               remove("*.log"),
+		"no tables":            remove("*.sst"),
+		"a changed table":      func(t *testing.T, dir string) { flip(t, glob(t, dir, "*.sst")[0]) },
+		"a later format":       set(formatKey, []byte("2")),
+		"no format":            set(formatKey, nil),
+		"a short lease":        set([]byte("lx"), []byte("short")),
+		"a lease beyond token": set([]byte("lx"), appendLease(nil, leaseRecord{token: backend.MaxToken, deadline: 1, ttl: 1})),
+		"a negative lease":     set([]byte("lx"), appendLease(nil, leaseRecord{token: 1, deadline: 1, ttl: -1})),
+		"a long lease":         set([]byte("lx"), append(appendLease(nil, leaseRecord{token: 1}), 0)),
+		"a short pool":         set([]byte("px"), []byte("short")),
+		"a negative pool":      set([]byte("px"), appendInt(nil, -1)),
+		"a negative ceiling":   set(ceilingKey, appendInt(nil, -1)),
+		"an unknown record":    set([]byte("x"), nil),
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, s := realFolder(t)
+			for i := range 50 {
+				claim(t, s, fmt.Sprint("pool ", i), 1, 10)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			damage(t, dir)
+			for range 2 {
+				_, err := Open(dir, Options{})
+				if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "restore the folder from a backup, or move it away") {
+					t.Fatalf("Open = %v, want ErrDamaged and what to do", err)
+				}
+			}
+		})
+	}
+}
+
+// After a crash there is a log; but for its last 32 KiB, which may have been cut
+// short, a change of it is noticed too.
+func TestDamagedLogIsRefused(t *testing.T) {
+	dir, s := realFolder(t)
+	for i := range 150 {
+		claim(t, s, strings.Repeat("x", backend.MaxNameBytes-3)+fmt.Sprint(i), 1, 10)
+	}
+	after := filepath.Join(t.TempDir(), "after a crash")
+	if err := os.CopyFS(after, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	flip(t, glob(t, after, "*.log")[0])
+	if _, err := Open(after, Options{}); !errors.Is(err, ErrDamaged) {
+		t.Fatalf("Open = %v, want ErrDamaged", err)
+	}
+}
+
+// flip changes a byte in the first part of a file.
+func flip(t *testing.T, path string) {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content[len(content)/5] ^= 0x40
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A crash while a store is made leaves a folder in which one can be made.
+func TestCrashWhileAStoreIsMade(t *testing.T) {
+	m := newMachine()
+	var moments []*machine
+	m.meet = func(errorfs.Op) error {
+		moments = append(moments, m.crashed(vfs.CrashCloneCfg{}), m.killed())
+		return nil
+	}
+	m.open(t).Close()
+	if len(moments) < 100 {
+		t.Errorf("vacuous: %d moments", len(moments))
+	}
+	for _, m := range moments {
+		s := m.open(t)
+		claim(t, s, "p", 1, 10)
+		s.Close()
+	}
+}
+
+// Case 18: what is on disk goes when the leases have gone.
+func TestKeyspaceReturnsToItsSize(t *testing.T) {
+	m := newMachine()
+	s := m.open(t)
+	before := onDisk(t, s)
+	var last basis
+	for i := range 5000 {
+		id := appendKey(nil, scope, fmt.Sprint("k", i))
+		grant, _, rests, err := s.acquire(id, time.Second)
+		if err == nil && i%2 == 0 {
+			_, rests, err = s.release(id, grant.Token)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = rests
+	}
+	if err := s.settle(t.Context(), last); err != nil {
+		t.Fatal(err)
+	}
+	if n := onDisk(t, s); n != before+2500 {
+		t.Errorf("%d records are on disk while 2500 leases are held, want %d more than %d", n, 2500, before)
+	}
+	m.clock.Advance(time.Second)
+	s.reap()
+	acquire(t, s, "one more", time.Second) // is on disk after what the reaper wrote
+	if n := onDisk(t, s); n != before+1 {
+		t.Errorf("%d records are on disk, want one more than the %d at first", n, before)
+	}
+	// And who restarts instead of waiting for the reaper finds nothing either.
+	m.clock.Advance(time.Second)
+	if n := onDisk(t, m.crashed(vfs.CrashCloneCfg{}).open(t)); n != before {
+		t.Errorf("%d records are on disk after a restart, want %d", n, before)
+	}
+}
+
+// onDisk counts the records, but for the ceiling that the first token brings.
+func onDisk(t *testing.T, s *Store) (n int) {
+	t.Helper()
+	records, err := s.journal.db.NewIter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer records.Close()
+	for ok := records.First(); ok; ok = records.Next() {
+		if !bytes.Equal(records.Key(), ceilingKey) {
+			n++
+		}
+	}
+	return n
+}
+
+func TestBootID(t *testing.T) {
+	if id := bootID(); id == "" || id != bootID() && !strings.HasPrefix(id, "unknown ") {
+		t.Errorf("the boot is %q, and then %q", id, bootID())
+	}
+	if one, other := unknownBoot(), unknownBoot(); one == other {
+		t.Error("two processes that know nothing take each other's deadlines for their own")
+	}
+}
+
+// Whether calls may wait is what a front end asks.
+func TestImmediate(t *testing.T) {
+	if s, _ := newStore(t); !s.Immediate() {
+		t.Error("a store in memory is not immediate")
+	}
+	if newMachine().open(t).Immediate() {
+		t.Error("a durable store says that it does not wait")
+	}
+}

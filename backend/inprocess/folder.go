@@ -1,0 +1,142 @@
+package inprocess
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+const (
+	// pidFile holds the process that has the folder open, for people and for the
+	// message to a second one. The lock on the file LOCK is what counts.
+	pidFile = "PID"
+	// markFile says that the folder holds a whole store. It is written when the
+	// first records are durable: from then on, missing ones are a loss.
+	markFile = "RAISINPROXY"
+	markText = "Locks and inventory of raisinproxy. Do not change what is in this folder, or copy it while the server runs.\n"
+)
+
+// A folder is the data folder, locked.
+type folder struct {
+	fs   vfs.FS
+	path string
+	lock *pebble.Lock
+}
+
+// lockFolder makes the folder if there is none. It fails with ErrInUse if a
+// process has it open.
+func lockFolder(disk vfs.FS, path string) (*folder, error) {
+	if err := makeFolder(disk, path); err != nil {
+		return nil, fmt.Errorf("cannot make the data folder: %w", err)
+	}
+	f := &folder{fs: disk, path: path}
+	lock, err := pebble.LockDirectory(path, disk)
+	holder := f.holder()
+	switch {
+	case errors.Is(err, syscall.EAGAIN), err != nil && holder == os.Getpid():
+		return nil, fmt.Errorf("%w: %s is open in %s: stop it, or give this one a folder of its own",
+			ErrInUse, path, name(holder))
+	case err != nil:
+		return nil, fmt.Errorf("cannot lock the data folder: %w", err)
+	}
+	f.lock = lock
+	if err := f.write(pidFile, strconv.Itoa(os.Getpid())+"\n"); err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot write to the data folder: %w", err), f.unlock())
+	}
+	return f, nil
+}
+
+// makeFolder makes a folder that others cannot read, and lets it survive a crash.
+func makeFolder(disk vfs.FS, path string) error {
+	if _, err := disk.Stat(path); err == nil {
+		return nil
+	}
+	if err := disk.MkdirAll(path, 0o700); err != nil {
+		return err
+	}
+	return syncFolder(disk, disk.PathDir(path))
+}
+
+func syncFolder(disk vfs.FS, path string) error {
+	dir, err := disk.OpenDir(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// holder is the process that has, or had, the folder open; 0 if it did not say.
+func (f *folder) holder() int {
+	text, err := f.read(pidFile)
+	pid, invalid := strconv.Atoi(strings.TrimSpace(text))
+	if err != nil || invalid != nil {
+		return 0
+	}
+	return pid
+}
+
+func name(pid int) string {
+	if pid == 0 {
+		return "another process"
+	}
+	return fmt.Sprintf("process %d", pid)
+}
+
+// isMarked tells whether a store was completely made here once.
+func (f *folder) isMarked() bool { return f.has(markFile) }
+
+// mark says so.
+func (f *folder) mark() error { return f.write(markFile, markText) }
+
+// hasLog tells whether there is a log of changes. Pebble takes a folder without
+// one for a store that was never written.
+func (f *folder) hasLog() bool {
+	names, err := f.fs.List(f.path)
+	return err == nil && slices.ContainsFunc(names, func(name string) bool { return strings.HasSuffix(name, ".log") })
+}
+
+func (f *folder) has(name string) bool {
+	_, err := f.fs.Stat(f.fs.PathJoin(f.path, name))
+	return err == nil
+}
+
+func (f *folder) read(name string) (string, error) {
+	file, err := f.fs.Open(f.fs.PathJoin(f.path, name))
+	if err != nil {
+		return "", err
+	}
+	text, err := io.ReadAll(file)
+	return string(text), errors.Join(err, file.Close())
+}
+
+// write makes a file and lets it survive a crash.
+func (f *folder) write(name, text string) error {
+	file, err := f.fs.Create(f.fs.PathJoin(f.path, name), vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(file, text)
+	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	return syncFolder(f.fs, f.path)
+}
+
+// unlock lets another process have the folder.
+func (f *folder) unlock() error {
+	// The name of a process that is gone would only mislead.
+	err := f.fs.Remove(f.fs.PathJoin(f.path, pidFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return errors.Join(err, f.lock.Close())
+}

@@ -1,0 +1,47 @@
+package inprocess
+
+import (
+	"fmt"
+	"log/slog"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// memTableBytes is how much is logged before it is written in order: some
+// hundred thousand changes.
+const memTableBytes = 16 << 20
+
+// pebbleOptions are those of a store that lives in memory as a whole: it is read
+// once, when it is opened.
+func pebbleOptions(disk *failStop, log *slog.Logger) *pebble.Options {
+	// A background error stops the store as a failed write does: pebble would try
+	// again for ever, and hold up its writers meanwhile.
+	return &pebble.Options{
+		FS:                 disk,
+		FormatMajorVersion: pebble.FormatNewest,
+		MemTableSize:       memTableBytes,
+		Logger:             pebbleLog{log: log, fail: disk.fail},
+		EventListener: &pebble.EventListener{
+			BackgroundError: disk.fail,
+			DataCorruption:  func(info pebble.DataCorruptionInfo) { disk.fail(fmt.Errorf("%s: %w", info.Path, info.Details)) },
+		},
+	}
+}
+
+// pebbleLog is where pebble writes. What is fatal to it is not to the process.
+type pebbleLog struct {
+	log  *slog.Logger
+	fail func(error)
+}
+
+func (l pebbleLog) Infof(format string, args ...any) {
+	l.log.Debug("pebble: " + fmt.Sprintf(format, args...))
+}
+
+func (l pebbleLog) Errorf(format string, args ...any) {
+	l.log.Warn("pebble: " + fmt.Sprintf(format, args...))
+}
+
+func (l pebbleLog) Fatalf(format string, args ...any) {
+	l.fail(fmt.Errorf(format, args...))
+}

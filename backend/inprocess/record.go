@@ -1,0 +1,76 @@
+package inprocess
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"raisinproxy/backend"
+)
+
+// What stands on disk. The first byte of a key says what its record is; integers
+// are of 8 bytes, big-endian.
+//
+//	l<key of the store>  a lease: token, deadline, ttl
+//	p<key of the store>  a pool: remaining units
+//	m<name>              what concerns the whole store
+const (
+	leasePrefix = 'l'
+	poolPrefix  = 'p'
+	metaPrefix  = 'm'
+)
+
+var (
+	formatKey  = []byte("mformat")  // formatVersion
+	bootKey    = []byte("mboot")    // the boot whose clock the deadlines are of
+	ceilingKey = []byte("mceiling") // no token above it was told
+)
+
+// formatVersion is what this program reads and writes.
+const formatVersion = "1"
+
+// leaseRecord is a lease on disk.
+type leaseRecord struct {
+	token    int64
+	deadline time.Duration // on the boot clock of the boot that bootKey names
+	ttl      time.Duration // from the last grant or renewal to the deadline
+}
+
+func appendInt(buf []byte, n int64) []byte { return binary.BigEndian.AppendUint64(buf, uint64(n)) }
+
+func appendLease(buf []byte, l leaseRecord) []byte {
+	buf = appendInt(buf, l.token)
+	buf = appendInt(buf, int64(l.deadline))
+	return appendInt(buf, int64(l.ttl))
+}
+
+var errRecord = errors.New("a record that no version of this program has written")
+
+// readInt reads a count or a token, which are not negative.
+func readInt(value []byte) (int64, error) {
+	if len(value) != 8 {
+		return 0, fmt.Errorf("%w: %d bytes, want 8", errRecord, len(value))
+	}
+	n := int64(binary.BigEndian.Uint64(value))
+	if n < 0 {
+		return 0, fmt.Errorf("%w: %d is below zero", errRecord, n)
+	}
+	return n, nil
+}
+
+func readLease(value []byte) (leaseRecord, error) {
+	if len(value) != 24 {
+		return leaseRecord{}, fmt.Errorf("%w: a lease of %d bytes, want 24", errRecord, len(value))
+	}
+	token, err1 := readInt(value[:8])
+	deadline, err2 := readInt(value[8:16])
+	ttl, err3 := readInt(value[16:])
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return leaseRecord{}, err
+	}
+	if token >= backend.MaxToken {
+		return leaseRecord{}, fmt.Errorf("%w: token %d", errRecord, token)
+	}
+	return leaseRecord{token: token, deadline: time.Duration(deadline), ttl: time.Duration(ttl)}, nil
+}
