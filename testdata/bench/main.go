@@ -53,14 +53,14 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 		return err
 	}
 	var selected []contest
-	var total time.Duration
+	total := starting
 	for _, c := range contests() {
 		if pattern.MatchString(c.name) {
 			selected = append(selected, c)
 			total += c.length(o)
 		}
 	}
-	fmt.Fprintf(out, "%d contests, about %v; raw results go to %s\n", len(selected), total.Round(time.Minute/2), o.output)
+	fmt.Fprintf(out, "%d contests, about %v; raw results go to %s; load average %s\n", len(selected), total.Round(time.Minute/2), o.output, load())
 	records, err := newRecords(o.output)
 	if err != nil {
 		return err
@@ -71,8 +71,13 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	}
 	defer func() { err = firstOf(err, l.close(), records.close()) }()
 	records.write(machine(o))
-	return compete(ctx, l, selected, records, out)
+	err = compete(ctx, l, selected, records, out)
+	fmt.Fprintf(out, "load average, our own included: %s\n", load())
+	return err
 }
+
+// starting is about what starting and filling all servers takes.
+const starting = 30 * time.Second
 
 func firstOf(errs ...error) error {
 	for _, err := range errs {

@@ -58,8 +58,15 @@ type machineRecord struct {
 }
 
 func machine(o options) machineRecord {
-	load, _ := os.ReadFile("/proc/loadavg") // absent on other systems: then it is not told
-	return machineRecord{time.Now(), runtime.NumCPU(), model(), runtime.Version(), string(bytes.TrimSpace(load)), o.seconds, o.rounds}
+	return machineRecord{time.Now(), runtime.NumCPU(), model(), runtime.Version(), load(), o.seconds, o.rounds}
+}
+
+// load is the load average of 1, 5 and 15 minutes: what is far above nought before the first run
+// is somebody else's.
+func load() string {
+	text, _ := os.ReadFile("/proc/loadavg") // absent on other systems: then it is not told
+	fields := bytes.Fields(text)
+	return string(bytes.Join(fields[:min(3, len(fields))], []byte(" ")))
 }
 
 func model() string {

@@ -10,6 +10,9 @@ import (
 
 // printTable prints the results as a Markdown table.
 func printTable(w io.Writer, lines []line) {
+	if len(lines) == 0 {
+		return
+	}
 	rows := [][]string{{"contest", "contestant", "median", "range", "unit", "CPU µs each", "ratio", "range", "wanted", ""}}
 	last := ""
 	for i := range lines {
