@@ -3,7 +3,7 @@
 # the build cache but what testdata/install.sh says it installs.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test race lint fuzz bench gobench clients deps mutants kill
+.PHONY: help run build test race lint fuzz bench gobench torture clients deps mutants kill
 
 GO ?= go
 # The parser of PostgreSQL is C. Said aloud, so that a missing compiler is the error.
@@ -15,12 +15,13 @@ TESTFLAGS ?=
 FUZZTIME ?= 30s
 FUZZ ?= .
 BENCH ?= .
+DURATION ?= 60s
 ARGS ?=
 # The Go benchmarks of what each statement passes through.
 HOTPATHS = ^Benchmark(RelayFrames|PlanLookup|Plan|AcquireRelease|ClaimHotPool|Encode|Step)$$
 
 # Programs under testdata, which ./... leaves out.
-PROGRAMS = ./testdata/clients/... ./testdata/bench/... ./backend/inprocess/testdata/mutants
+PROGRAMS = ./testdata/clients/... ./testdata/bench/... ./backend/inprocess/testdata/mutants ./backend/redis/testdata/mutants ./torture/testdata/mutants
 
 GOLANGCI_VERSION = v2.15.0
 # A linter built by an older Go refuses a newer one's code.
@@ -68,14 +69,20 @@ bench: build ## against PostgreSQL, pgbouncer and Redis, then HOTPATHS; ARGS="-c
 gobench: ## Go benchmarks; PKG=./backend/... BENCH=Claim
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem $(PKG)
 
+# Many runs wait at once, so more of them than there are processors.
+torture: deps ## histories under faults on every backend, each for DURATION=60s; TESTFLAGS="-run Durable/killed -torture.seed=7"
+	$(GO) test -count=1 -v -parallel 4 -timeout 0 -run '^TestTorture' $(TESTFLAGS) ./cmd/raisinproxy -torture $(DURATION)
+
 clients: deps ## the client programs against the server; TESTFLAGS="-run TestClients/psycopg2"
 	$(GO) test -count=1 -run '^TestClients' -v $(TESTFLAGS) ./cmd/raisinproxy
 
-deps: ## gets a PostgreSQL to compare with, and the clients (apt-get, npm), if missing
+deps: ## gets a PostgreSQL to compare with, a Redis, and the clients (apt-get, npm), if missing
 	@sh testdata/install.sh
 
 kill: ## kills the server ten times in the middle of 10,000 claims each and counts: a minute or two
 	$(GO) test -count=1 -run '^TestKilledWhileSelling$$' -v $(TESTFLAGS) ./cmd/raisinproxy -kill.rounds=10 -kill.claims=10000
 
-mutants: ## breaks the store in some hundred ways and wants each noticed: a quarter of an hour
+mutants: ## breaks the stores in some 250 ways and wants each noticed, by unit tests and by histories: an hour
 	$(GO) run ./backend/inprocess/testdata/mutants $(ARGS)
+	$(GO) run ./backend/redis/testdata/mutants $(ARGS)
+	$(GO) run ./torture/testdata/mutants $(ARGS)

@@ -17,13 +17,16 @@ type batch struct {
 	s *session
 	// hidden: the upstream is in a transaction block that the client did not begin.
 	hidden bool
+	// standard: standard_conforming_strings when the query came, by which all of it is
+	// read, whatever its statements set.
+	standard bool
 }
 
 // queryBatch answers the query and leaves the upstream in the transaction that the
 // client is told of.
 func (s *session) queryBatch(script *planner.Script) {
 	s.announce(script)
-	b := &batch{s: s}
+	b := &batch{s: s, standard: s.standard}
 	err := b.run(script)
 	if err == nil && b.hidden {
 		err = b.commit()
@@ -31,7 +34,9 @@ func (s *session) queryBatch(script *planner.Script) {
 	if err != nil {
 		err = b.failed(err)
 	}
-	s.endQuery(err)
+	if !s.over {
+		s.endQuery(err)
+	}
 }
 
 // commit ends the transaction that the client did not begin. The last statement is not
@@ -46,6 +51,11 @@ func (b *batch) commit() error {
 }
 
 func (b *batch) run(script *planner.Script) error {
+	if b.s.up.inSeries() {
+		if err := b.leaveSeries(); err != nil {
+			return err
+		}
+	}
 	for _, st := range script.Statements {
 		b.s.adoptStatus()
 		if b.s.state == failed && !st.EndsTransaction() {
@@ -61,6 +71,35 @@ func (b *batch) run(script *planner.Script) error {
 	return nil
 }
 
+// leaveSeries ends a series that the client has begun and not ended: the query is part of
+// its transaction. Nothing tells whether that is a block but the warning of a BEGIN
+// within one.
+func (b *batch) leaveSeries() error {
+	inBlock, refused := false, false
+	fs, err := b.s.ask("C",
+		&pgproto3.Close{ObjectType: 'S', Name: beginName},
+		&pgproto3.Parse{Name: beginName, Query: "BEGIN"},
+		&pgproto3.Bind{PreparedStatement: beginName, DestinationPortal: beginName},
+		&pgproto3.Execute{Portal: beginName})
+	if err != nil {
+		return err
+	}
+	for _, frame := range fs.split() {
+		switch frame[0] {
+		case 'N':
+			inBlock = true
+		case 'E':
+			refused = true // it had failed
+			b.s.up.failSeries()
+		}
+	}
+	b.hidden = !inBlock && !refused
+	return b.s.closeSeries()
+}
+
+// beginName is the statement that leaveSeries runs.
+const beginName = "_raisin_begin"
+
 // begin makes sure that there is a transaction.
 func (b *batch) begin() error {
 	if status, _ := b.s.up.transaction(); status != statusIdle {
@@ -73,10 +112,13 @@ func (b *batch) begin() error {
 // failed tells the client of an error, and makes the upstream's transaction what it
 // would be after it. It returns an error only if the upstream is lost.
 func (b *batch) failed(err error) error {
-	if b.s.up.isLost() {
+	if _, theirs := errors.AsType[*upstreamError](err); b.s.up.isLost() && !theirs {
 		return err
 	}
 	b.s.fail(err)
+	if b.s.over {
+		return nil
+	}
 	abort := b.s.mustAbort
 	b.s.mustAbort = false
 	if b.s.up.inSeries() {
@@ -129,13 +171,13 @@ func (b *batch) mixed(st *planner.Statement) error {
 func (b *batch) transaction(t *planner.Transaction, st *planner.Statement) error {
 	switch t.Kind {
 	case planner.Begin:
-		b.hidden = false // from here on the client did
 		for _, m := range t.Modes {
 			// By name, as SET TRANSACTION does: the text may have any form.
 			if err := b.control("SET LOCAL " + m.Name + " = '" + m.Values[0].Text + "'"); err != nil {
 				return err
 			}
 		}
+		b.hidden = false // from here on the client has begun it
 		b.s.out.commandComplete(t.Tag)
 		return nil
 	case planner.Commit, planner.Rollback:
@@ -152,6 +194,9 @@ func (b *batch) transaction(t *planner.Transaction, st *planner.Statement) error
 // relay sends one statement upstream and passes its answers on. In its query before
 // characters stand before it.
 func (b *batch) relay(text string, before int) error {
+	if b.s.refresh(); b.standard != b.s.standard {
+		text = planner.Portable(text, b.standard)
+	}
 	encoded, err := b.s.text.toClient(text)
 	if err != nil {
 		return err
@@ -197,5 +242,5 @@ func (s *session) isOurStatement(st *planner.Statement) bool {
 	case *planner.Deallocate:
 		return a.Name != "" && s.statements[nameKey(a.Name)] != nil
 	}
-	return s.executesWithin(st) || isEmptyBranch(st)
+	return s.executesWithin(st) || s.preparesOurs(st) || isEmptyBranch(st)
 }

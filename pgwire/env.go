@@ -144,7 +144,7 @@ func (s *session) command(st *planner.Statement) (tag string, err error) {
 	case *planner.Prepare:
 		return "PREPARE", s.keep(a.Name, a.Statement)
 	case *planner.PrepareMixed:
-		return "PREPARE", s.prepareMixed(a)
+		return "PREPARE", s.prepareMixed(st, a)
 	case *planner.Deallocate:
 		return s.deallocate(a.Name)
 	case *planner.Discard:

@@ -1,6 +1,7 @@
 package pgwire
 
 import (
+	"cmp"
 	"encoding/binary"
 	"strings"
 
@@ -19,6 +20,8 @@ type captured struct {
 	// limit is how many bytes may wait to be taken before the upstream has to; 0: any
 	// number.
 	limit int
+	// urgent: among them is a notice, which a client gets at once.
+	urgent bool
 }
 
 func (c *captured) full() bool { return c.limit > 0 && len(c.frames) >= c.limit }
@@ -42,10 +45,10 @@ func (r *relay) capture(messages []byte, done func(kind byte) bool, limit int) (
 func (r *relay) take(c *captured) (frames []byte, ended bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for !c.ended && !c.full() && !r.copying && r.lost == nil {
+	for !c.ended && !c.full() && !c.urgent && !r.copying && r.lost == nil {
 		r.cond.Wait()
 	}
-	frames, c.frames = c.frames, nil
+	frames, c.frames, c.urgent = c.frames, nil, false
 	r.cond.Broadcast()
 	if c.ended {
 		return frames, true, nil
@@ -81,6 +84,10 @@ func (r *relay) noteCaptured(to *captured, kind byte, body []byte) {
 	switch kind {
 	case 'G':
 		r.copying = true
+	case 'C':
+		r.noteTag(body)
+	case 'A', 'N':
+		to.urgent = to.limit > 0
 	case 'E':
 		if endsSession(body) {
 			r.lastWords = binary.BigEndian.AppendUint32([]byte{kind}, uint32(4+len(body)))
@@ -133,6 +140,16 @@ func endsWith(last string) func(kind byte) bool {
 	return func(kind byte) bool { return kind == 'E' || strings.IndexByte(last, kind) >= 0 }
 }
 
+// split cuts them; they are whole.
+func (fs frames) split() (all [][]byte) {
+	for len(fs) >= frameHeader {
+		length := frameLength(fs)
+		all = append(all, fs[:length])
+		fs = fs[length:]
+	}
+	return all
+}
+
 // each calls visit for every frame. What is not an answer but news for the client is
 // passed on to it.
 func (s *session) each(fs frames, visit func(kind byte, body []byte) error) error {
@@ -153,18 +170,22 @@ func (s *session) stream(messages []byte, done func(kind byte) bool, visit func(
 	r := reader{s: s, visit: visit, bulk: true}
 	for ended := false; !ended; {
 		var fs []byte
-		if fs, ended, err = s.up.take(c); err != nil {
-			return err
-		}
+		fs, ended, err = s.up.take(c)
 		r.read(fs)
+		if err != nil {
+			return cmp.Or(r.failed, err) // it may have said why
+		}
 		if s.up.isCopying() {
 			err = s.copyIn()
-		} else if !ended && len(s.out.buf) > maxPending {
+		} else if !ended && (len(s.out.buf) > maxPending || r.urgent) {
 			err = s.flush()
 		}
 		if err != nil {
+			// Answers are lost, so nothing that the upstream says can be told from now on.
+			s.torn = true
 			return err
 		}
+		r.urgent = false
 	}
 	return r.failed
 }
@@ -176,6 +197,7 @@ type reader struct {
 	bulk   bool   // rows and data are passed on, not visited
 	rest   []byte // of a frame that was not whole yet
 	owed   int    // bytes of a frame that was passed on in part
+	urgent bool   // a notice was passed on
 	failed error
 }
 
@@ -220,6 +242,7 @@ func (r *reader) frame(frame []byte) {
 	switch kind {
 	case 'A', 'N', 'S':
 		r.s.out.buf = append(r.s.out.buf, frame...)
+		r.urgent = true
 		return
 	case 'E':
 		// Even if an error of ours came first: the upstream drops what follows.
@@ -254,6 +277,7 @@ func (s *session) copyIn() error {
 		kind, body, ok, bad := s.in.peek()
 		switch {
 		case bad != nil:
+			s.broken = bad
 			return bad
 		case ok:
 			s.forwardCopy(kind, body)

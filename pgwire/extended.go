@@ -129,11 +129,22 @@ const maxName = 63
 
 func nameKey[T string | []byte](name T) T { return name[:min(len(name), maxName)] }
 
+func errStatementExists(name string) error {
+	return pgerr.Newf(codes.DuplicatePreparedStatement, "prepared statement \"%s\" already exists", name)
+}
+
 // keep stores a named prepared statement, of the protocol or of SQL: they share
 // their names.
 func (s *session) keep(name string, st *planner.Statement) error {
-	if s.statements[nameKey(name)] != nil {
-		return pgerr.Newf(codes.DuplicatePreparedStatement, "prepared statement \"%s\" already exists", name)
+	taken := s.statements[nameKey(name)] != nil
+	if !taken && s.up != nil && s.up.named.Load() {
+		var err error
+		if taken, err = s.upstreamHas(name); err != nil {
+			return err
+		}
+	}
+	if taken {
+		return errStatementExists(name)
 	}
 	if err := s.roomForStatement(); err != nil {
 		return err
@@ -187,6 +198,9 @@ func (s *session) bind(body []byte) verdict {
 	}
 	if err := s.authorize(st); err != nil {
 		return s.failSeries(err)
+	}
+	if len(portalName) == 0 {
+		s.portalVoid = true
 	}
 	p, err := s.newPortal(portalName, st)
 	if err != nil {

@@ -3,13 +3,14 @@ package pgwire
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"errors"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"raisinproxy/sqlfuncs/datum"
 )
 
 // This file finds out what a call depends on and only the upstream knows: the branch,
@@ -27,56 +28,55 @@ func (s *session) readFacts() error {
 func (s *session) askFacts() error {
 	const query = "SELECT pg_catalog.current_setting('app.branch', true), pg_catalog.current_setting('statement_timeout'), " +
 		"pg_catalog.current_setting('standard_conforming_strings'), pg_catalog.current_setting('client_encoding')"
-	messages, last := factsBySeries(query), byte('3')
-	if !s.up.inSeries() {
-		messages, last = encode(&pgproto3.Query{String: query}), 'Z'
+	var fs frames
+	var err error
+	inSeries := s.up.inSeries()
+	if inSeries {
+		fs, err = s.ask("C",
+			&pgproto3.Close{ObjectType: 'S', Name: factsName},
+			&pgproto3.Close{ObjectType: 'P', Name: factsName},
+			&pgproto3.Parse{Name: factsName, Query: query},
+			&pgproto3.Bind{DestinationPortal: factsName, PreparedStatement: factsName},
+			&pgproto3.Execute{Portal: factsName})
+		s.dropLater(factsName)
+	} else {
+		fs, err = s.up.exchange(encode(&pgproto3.Query{String: query}), untilReady)
 	}
-	frames, err := s.up.exchange(messages, func(kind byte) bool { return kind == last || kind == 'E' && last != 'Z' })
 	if err != nil {
 		return err
 	}
 	s.up.dirty = false
-	return s.learn(frames)
-}
-
-// factsBySeries asks within a series that the client has begun, under a name that no
-// client uses, and ends with the answer to Close.
-func factsBySeries(query string) []byte {
-	const name = "_raisin_facts"
-	return encode(
-		&pgproto3.Parse{Name: name, Query: query},
-		&pgproto3.Bind{DestinationPortal: name, PreparedStatement: name},
-		&pgproto3.Execute{Portal: name},
-		&pgproto3.Close{ObjectType: 'P', Name: name},
-		&pgproto3.Close{ObjectType: 'S', Name: name},
-		&pgproto3.Flush{})
-}
-
-// learn reads the answer to readFacts, and passes on what was not an answer.
-func (s *session) learn(frames []byte) error {
-	for len(frames) >= frameHeader {
-		length := 1 + int(binary.BigEndian.Uint32(frames[1:]))
-		kind, body := frames[0], frames[frameHeader:length]
+	err = s.each(fs, func(kind byte, body []byte) error {
 		switch kind {
-		case 'A', 'N', 'S':
-			s.out.buf = append(s.out.buf, frames[:length]...)
 		case 'E':
-			return errors.New("the upstream refused to tell its settings")
+			return refusal(body)
 		case 'D':
-			m := message{rest: body}
-			m.count()
-			branch := m.bytes(int(m.int32()))
-			s.upstreamTimeout = parseTimeout(string(m.bytes(int(m.int32()))))
-			if s.up.inSeries() {
-				s.standard = string(m.bytes(int(m.int32()))) != "off"
-				s.text = transcoderFor(string(m.bytes(int(m.int32()))))
-				s.ahead = true
-			}
-			s.setBranch(branch)
+			s.learn(readRow(body), inSeries)
 		}
-		frames = frames[length:]
+		return nil
+	})
+	if theirs, ok := errors.AsType[*upstreamError](err); ok && inSeries {
+		// A transaction that has failed, most likely: what waits for the facts fails so too.
+		s.fail(theirs)
+		s.skipping = true
+		return nil
 	}
-	return nil
+	return err
+}
+
+// factsName is the statement that asks within a series of the client's.
+const factsName = "_raisin_facts"
+
+// learn takes over what the upstream has told. What a series has set is reported at its
+// end, and counts for its texts before.
+func (s *session) learn(facts [][]byte, inSeries bool) {
+	s.upstreamTimeout = parseTimeout(string(facts[1]))
+	if inSeries {
+		s.standard = string(facts[2]) != "off"
+		s.text = transcoderFor(string(facts[3]))
+		s.ahead = true
+	}
+	s.setBranch(facts[0])
 }
 
 // setBranch takes over the branch, which is in the client's encoding.
@@ -97,4 +97,46 @@ func parseTimeout(text string) time.Duration {
 	}
 	units := map[string]time.Duration{"": time.Millisecond, "ms": time.Millisecond, "s": time.Second, "min": time.Minute, "h": time.Hour, "d": 24 * time.Hour}
 	return time.Duration(n) * units[text[len(digits):]]
+}
+
+// upstreamHas says whether the upstream has a prepared statement of that name.
+func (s *session) upstreamHas(name string) (found bool, err error) {
+	if !s.blocking {
+		err = s.waiting(func(context.Context) error {
+			found, err = s.askForName(name)
+			return err
+		})
+		return found, err
+	}
+	return s.askForName(name)
+}
+
+func (s *session) askForName(name string) (found bool, err error) {
+	encoded, err := s.text.toClient(name)
+	if err != nil {
+		return false, err
+	}
+	alone := !s.up.inSeries()
+	s.up.openSeries()
+	fs, err := s.ask("C",
+		&pgproto3.Close{ObjectType: 'S', Name: factsName},
+		&pgproto3.Close{ObjectType: 'P', Name: factsName},
+		&pgproto3.Parse{Name: factsName, Query: "SELECT 1 FROM pg_catalog.pg_prepared_statements WHERE name = $1", ParameterOIDs: []uint32{uint32(datum.Text)}},
+		&pgproto3.Bind{DestinationPortal: factsName, PreparedStatement: factsName, Parameters: [][]byte{[]byte(encoded)}},
+		&pgproto3.Execute{Portal: factsName})
+	if err != nil {
+		return false, err
+	}
+	s.dropLater(factsName)
+	err = s.each(fs, func(kind byte, body []byte) error {
+		found = found || kind == 'D'
+		if kind == 'E' {
+			return refusal(body)
+		}
+		return nil
+	})
+	if alone {
+		err = errors.Join(err, s.closeSeries())
+	}
+	return found, err
 }

@@ -44,7 +44,7 @@ func (s *session) startBind(have []byte) verdict {
 		return needInput
 	}
 	m := message{rest: have}
-	portal, statement := m.text(), m.text()
+	portal, statement := s.known(m.text()), s.known(m.text())
 	if namesOurs('B', have) || s.isOurs('S', statement) {
 		return needInput
 	}
@@ -57,8 +57,11 @@ func (s *session) startBind(have []byte) verdict {
 
 // replacePortal forgets a portal of ours whose name a relayed Bind takes.
 func (s *session) replacePortal(name []byte) {
+	if len(name) == 0 {
+		s.unnamedPortal.state, s.portalVoid = portalAbsent, false
+		return
+	}
 	s.dropNamedPortal(string(nameKey(name)))
-	s.unnamedPortal.state = portalAbsent
 }
 
 // passLong passes on what has arrived of a long message.

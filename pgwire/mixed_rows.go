@@ -52,15 +52,19 @@ func nextSlice(rows, size int) int {
 	return min(2*rows, mostRows)
 }
 
-// fetch passes on rows, up to maxRows if that is not 0, and at the end the tag.
-func (s *session) fetch(p *portal, maxRows int) error {
+// fetch passes on rows, up to maxRows if that is not 0, and at the end the tag. The
+// messages of opening go first.
+func (s *session) fetch(p *portal, maxRows int, opening []pgproto3.FrontendMessage) error {
 	if mixed(p.bound).Rows != nil {
-		return s.fetchSlices(p, maxRows)
+		return s.fetchSlices(p, maxRows, opening)
 	}
-	execute := s.request([]pgproto3.FrontendMessage{&pgproto3.Execute{Portal: p.upstream, MaxRows: uint32(maxRows)}})
+	execute := s.request(append(opening, &pgproto3.Execute{Portal: p.upstream, MaxRows: uint32(maxRows)}))
 	suspended := false
 	err := s.stream(execute, endsWith("CsI"), func(kind byte, body []byte) error {
 		switch kind {
+		case '1', '3':
+		case '2':
+			s.describeOnce(p)
 		case 'E':
 			return s.fetchFailure(p, body)
 		case 's':
@@ -80,10 +84,18 @@ func (s *session) fetch(p *portal, maxRows int) error {
 	return err
 }
 
+// describeOnce describes the rows that are about to come.
+func (s *session) describeOnce(p *portal) {
+	if p.undescribed {
+		p.undescribed = false
+		s.out.describeAs(p.bound.Described, p.formats)
+	}
+}
+
 // fetchFailure is an error of the portal upstream. One that the client has closed there,
 // by CLOSE ALL, has another name for it.
 func (s *session) fetchFailure(p *portal, body []byte) error {
-	err := failure(body, &mixed(p.bound).Main)
+	err := failure(body, p.text)
 	f, ok := errors.AsType[*upstreamError](err)
 	if ok && codes.Code(f.response.Code) == codes.InvalidCursorName {
 		f.response.Message = fmt.Sprintf("portal \"%s\" does not exist", p.name)
@@ -101,19 +113,22 @@ func (s *session) fetched(p *portal, suspended bool) {
 }
 
 // fetchSlices is fetch for a statement with calls that run for each row.
-func (s *session) fetchSlices(p *portal, maxRows int) error {
+func (s *session) fetchSlices(p *portal, maxRows int, opening []pgproto3.FrontendMessage) error {
 	if maxRows == 0 {
 		maxRows = math.MaxInt
 	}
 	slice := firstRows
 	for sent := 0; ; {
-		fs, err := s.ask("CsI", &pgproto3.Execute{Portal: p.upstream, MaxRows: uint32(min(maxRows-sent, slice))})
+		fs, err := s.ask("CsI", append(opening, &pgproto3.Execute{Portal: p.upstream, MaxRows: uint32(min(maxRows-sent, slice))})...)
 		if err != nil {
 			return err
 		}
+		opening = nil
 		suspended := false
 		err = s.each(fs, func(kind byte, body []byte) error {
 			switch kind {
+			case '2':
+				s.describeOnce(p)
 			case 'E':
 				return s.fetchFailure(p, body)
 			case 's':

@@ -29,6 +29,9 @@ type portal struct {
 	raw      []rawValue // the parameters
 	upstream string     // the portal there
 	tag      string     // of what ran
+	text     *planner.Text
+	// undescribed: a simple query has to describe its rows before the first.
+	undescribed bool
 }
 
 type portalState int
@@ -47,7 +50,7 @@ func (p *portal) reset(name string, st *planner.Statement, depth int) {
 	p.state, p.table, p.read = portalReady, nil, 0
 	p.params, p.formats = p.params[:0], p.formats[:0]
 	p.frame.Params = nil
-	p.raw, p.upstream, p.tag = nil, "", ""
+	p.raw, p.upstream, p.tag, p.text, p.undescribed = nil, "", "", nil, false
 }
 
 // runPortal executes a portal: all of it, or up to maxRows rows if that is not 0. The

@@ -29,25 +29,25 @@ func (s *session) involved(st *planner.Statement) bool {
 }
 
 // prepareMixed is PREPARE.
-func (s *session) prepareMixed(a *planner.PrepareMixed) error {
+func (s *session) prepareMixed(st *planner.Statement, a *planner.PrepareMixed) error {
 	s.up.openSeries()
 	declared := a.Declared
 	if a.Types.SQL != "" {
 		var err error
-		if declared, err = s.askTypes(&a.Types); err != nil {
+		if declared, err = s.askTypes(st, &a.Types); err != nil {
 			return err
 		}
 	}
-	st, err := s.probe(&planner.Statement{Action: a.Mixed, Mentions: true}, declared)
+	known, err := s.probe(&planner.Statement{Action: a.Mixed, Text: st.Text, Standard: st.Standard, Mentions: true}, declared)
 	if err != nil {
 		return err
 	}
-	return s.keep(a.Name, st)
+	return s.keep(a.Name, known)
 }
 
 // askTypes has the upstream say which types the names in a PREPARE mean.
-func (s *session) askTypes(query *planner.Text) (types []datum.Type, err error) {
-	sql, err := s.text.toClient(query.SQL)
+func (s *session) askTypes(st *planner.Statement, query *planner.Text) (types []datum.Type, err error) {
+	sql, err := s.sql(st, query)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,10 @@ func (s *session) executeArguments(st *planner.Statement, types []datum.Type) (v
 	for i := range parameters {
 		parameters[i] = "$" + strconv.Itoa(i+1)
 	}
-	sql, shift := st.ExecuteAs(executeName, s.standard)
+	sql, shift := st.ExecuteAs(executeName)
+	if st.Standard != s.standard {
+		sql = planner.Portable(sql, st.Standard)
+	}
 	if sql, err = s.text.toClient(sql); err != nil {
 		return nil, err
 	}
@@ -114,6 +117,7 @@ func (s *session) executeArguments(st *planner.Statement, types []datum.Type) (v
 		&pgproto3.Parse{Name: executeName, Query: "SELECT " + strings.Join(parameters, ", "), ParameterOIDs: oids(types)},
 		&pgproto3.Close{ObjectType: 'S', Name: argsName},
 		&pgproto3.Parse{Name: argsName, Query: sql},
+		&pgproto3.Close{ObjectType: 'P', Name: argsName},
 		&pgproto3.Bind{DestinationPortal: argsName, PreparedStatement: argsName},
 		&pgproto3.Execute{Portal: argsName})
 	if err != nil {

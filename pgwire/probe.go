@@ -21,7 +21,7 @@ func (s *session) dropLater(name string) {
 // types of its parameters and its columns.
 func (s *session) probe(st *planner.Statement, declared []datum.Type) (*planner.Statement, error) {
 	m := mixed(st)
-	sql, err := s.text.toClient(m.Probe.SQL)
+	sql, err := s.sql(st, &m.Probe)
 	if err != nil {
 		return nil, err
 	}

@@ -88,6 +88,9 @@ func (s *session) wrong(st *planner.Statement) error {
 		if s.executesWithin(st) {
 			return errExecuteWithin
 		}
+		if s.preparesOurs(st) {
+			return errStatementExists(st.Prepares)
+		}
 		if isEmptyBranch(st) {
 			return errEmptyBranch
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -38,6 +39,8 @@ type relay struct {
 	series []series
 	// partial: a frame went to the client in part, so nothing else may go now.
 	partial bool
+	// writing: the session writes to the client, so the pump may not.
+	writing bool
 	// captured receives frames instead of the client while it is not nil.
 	captured *captured
 	copying  bool // the upstream waits for the data of a COPY, and takes nothing else
@@ -50,6 +53,10 @@ type relay struct {
 	told     bool   // the upstream told the client that it ends
 	// lastWords is the error with which the upstream ended amid an exchange, as a frame.
 	lastWords []byte
+	// dropped counts how often all prepared statements were dropped.
+	dropped atomic.Int64
+	// named: the upstream may have prepared statements with names.
+	named atomic.Bool
 	// wake interrupts the session's reading from its client.
 	wake func()
 
@@ -58,6 +65,9 @@ type relay struct {
 
 // series is the messages up to one Sync or Query, which is answered by ReadyForQuery.
 type series struct {
+	// ended: a transaction has ended in it, or gone back, so that the status in the last
+	// ReadyForQuery tells nothing.
+	ended   bool
 	answers int  // messages that each end with one answer, and have none yet
 	end     byte // what was sent as its end: 'S', 'Q', or 0 for nothing yet
 	failed  bool // the upstream drops everything up to a Sync
@@ -260,11 +270,16 @@ func (r *relay) isLost() bool {
 // writeToClient writes between two frames of the upstream's.
 func (r *relay) writeToClient(b []byte) error {
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	for r.partial && r.lost == nil {
 		r.cond.Wait()
 	}
-	_, err := r.client.Write(b)
+	r.writing = true
+	r.mu.Unlock()
+	_, err := r.client.Write(b) // without the mutex: a cancel must not wait for a slow client
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.writing = false
+	r.cond.Broadcast()
 	return err
 }
 
@@ -330,6 +345,9 @@ func (r *relay) forward() error {
 func (r *relay) begin() *captured {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	for r.writing && r.captured == nil {
+		r.cond.Wait()
+	}
 	r.partial = r.captured == nil
 	return r.captured
 }
@@ -387,8 +405,25 @@ func (r *relay) note(to *captured, kind byte, body []byte) {
 		r.noteCaptured(to, kind, body)
 		return
 	}
+	if kind == 'C' {
+		r.noteTag(body)
+	}
 	r.told = r.told || kind == 'E' && endsSession(body)
 	r.account(kind)
+}
+
+// noteTag takes account of a command that has completed.
+func (r *relay) noteTag(body []byte) {
+	switch string(body) {
+	case "DEALLOCATE ALL\x00", "DISCARD ALL\x00":
+		r.dropped.Add(1)
+	case "PREPARE\x00":
+		r.named.Store(true)
+	case "ROLLBACK\x00", "COMMIT\x00":
+		if len(r.series) > 0 {
+			r.series[0].ended = true
+		}
+	}
 }
 
 // copyBegins takes account of a COPY that waits for data. Until the data ends the

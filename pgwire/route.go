@@ -3,6 +3,7 @@ package pgwire
 import (
 	"bytes"
 	"encoding/binary"
+	"unicode/utf8"
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 
@@ -26,6 +27,7 @@ func (s *session) route(kind byte, body []byte) verdict {
 	if v := s.settlePortals(kind); v != ourTurn {
 		return v
 	}
+	s.takeOverDropped()
 	if namesOurs(kind, body) {
 		if v := s.turn(false); v != ourTurn {
 			return v
@@ -43,7 +45,7 @@ func (s *session) route(kind byte, body []byte) verdict {
 		return s.routeParse(body)
 	case 'B':
 		m := message{rest: body}
-		portal, statement := m.text(), m.text()
+		portal, statement := s.known(m.text()), s.known(m.text())
 		ours := s.isOurs('S', statement)
 		if !ours {
 			s.replacePortal(portal)
@@ -51,13 +53,13 @@ func (s *session) route(kind byte, body []byte) verdict {
 		return s.routeNamed(kind, body, ours, s.bind)
 	case 'E':
 		m := message{rest: body}
-		return s.routeNamed(kind, body, s.isOurs('P', m.text()), s.execute)
+		return s.routeNamed(kind, body, s.isOurs('P', s.known(m.text())), s.execute)
 	case 'D':
 		m := message{rest: body}
-		return s.routeNamed(kind, body, s.isOurs(m.byte(), m.text()), s.describe)
+		return s.routeNamed(kind, body, s.isOurs(m.byte(), s.known(m.text())), s.describe)
 	case 'C':
 		m := message{rest: body}
-		return s.routeNamed(kind, body, s.isOurs(m.byte(), m.text()), s.close)
+		return s.routeNamed(kind, body, s.isOurs(m.byte(), s.known(m.text())), s.close)
 	case 'S':
 		return s.routeSync(body)
 	case 'H':
@@ -69,6 +71,18 @@ func (s *session) route(kind byte, body []byte) verdict {
 		return finished
 	}
 	return s.relay(kind, body)
+}
+
+// takeOverDropped drops our statements if the upstream has dropped all of them.
+func (s *session) takeOverDropped() {
+	if s.up == nil {
+		return
+	}
+	if n := s.up.dropped.Load(); n != s.dropped {
+		s.dropped = n
+		s.dropStatements()
+		s.up.named.Store(false)
+	}
 }
 
 // reservedPrefix begins the names of our own statements and portals in the upstream.
@@ -107,13 +121,27 @@ func (s *session) routeFlush() verdict {
 func (s *session) isOurs(kind byte, name []byte) bool {
 	switch {
 	case kind == 'S' && len(name) == 0:
-		return s.unnamed != nil
+		return s.unnamed != nil || s.unnamedVoid
 	case kind == 'S':
 		return s.statements[string(nameKey(name))] != nil
 	case len(name) == 0:
-		return s.unnamedPortal.state != portalAbsent
+		return s.unnamedPortal.state != portalAbsent || s.portalVoid
 	}
 	return s.portals[string(nameKey(name))] != nil
+}
+
+// known is a name as ours are kept, in UTF-8.
+func (s *session) known(raw []byte) []byte {
+	for _, c := range raw {
+		if c >= utf8.RuneSelf {
+			s.refresh()
+			if name, err := s.text.fromClient(raw); err == nil {
+				return name
+			}
+			break
+		}
+	}
+	return raw
 }
 
 // routeNamed answers a message about a statement or portal of ours.
@@ -136,7 +164,7 @@ func (s *session) routeNamed(kind byte, body []byte, ours bool, answer func([]by
 // isMixed says whether an Execute runs a statement that the upstream has a part in.
 func (s *session) isMixed(body []byte) bool {
 	m := message{rest: body}
-	p, err := s.portalOf(m.text())
+	p, err := s.portalOf(s.known(m.text()))
 	return err == nil && s.involved(p.bound)
 }
 
@@ -184,7 +212,8 @@ func (s *session) routeQuery(body []byte) verdict {
 	case v != needInput:
 		return v
 	case script == nil:
-		s.unnamed, s.unnamedPortal.state = nil, portalAbsent
+		s.forgetUnnamed()
+		s.unnamedVoid, s.portalVoid = false, false // it drops the upstream's too
 		return s.relay('Q', body)
 	}
 	if branch, ok := script.UseBranch(); ok && branch != "" {
@@ -194,7 +223,7 @@ func (s *session) routeQuery(body []byte) verdict {
 		if v := s.mixedTurn(); v != ourTurn {
 			return v
 		}
-		s.unnamed, s.unnamedPortal.state = nil, portalAbsent
+		s.forgetUnnamed()
 		s.queryMixed(script.Statements[0])
 		return needInput
 	}
@@ -202,7 +231,7 @@ func (s *session) routeQuery(body []byte) verdict {
 		if v := s.mixedTurn(); v != ourTurn {
 			return v
 		}
-		s.unnamed, s.unnamedPortal.state = nil, portalAbsent
+		s.forgetUnnamed()
 		s.queryBatch(script)
 		return needInput
 	}
@@ -217,6 +246,12 @@ func (s *session) routeQuery(body []byte) verdict {
 		return v
 	}
 	return s.query(body)
+}
+
+// forgetUnnamed drops the unnamed statement and portal, as every simple query does.
+// Those of the upstream go with a query of its own.
+func (s *session) forgetUnnamed() {
+	s.unnamed, s.unnamedPortal.state = nil, portalAbsent
 }
 
 func (s *session) routeParse(body []byte) verdict {
@@ -241,7 +276,9 @@ func (s *session) routeParse(body []byte) verdict {
 		return s.failSeries(s.keep(string(name), emptyStatement)) // it exists
 	case script == nil:
 		if len(name) == 0 {
-			s.unnamed = nil
+			s.unnamed, s.unnamedVoid = nil, false
+		} else if s.up != nil {
+			s.up.named.Store(true)
 		}
 		return s.relay('P', body)
 	}
@@ -254,6 +291,9 @@ func (s *session) routeParse(body []byte) verdict {
 		}
 	} else if v := s.turn(false); v != ourTurn {
 		return v
+	}
+	if len(name) == 0 {
+		s.unnamedVoid = true
 	}
 	return s.parse(body)
 }

@@ -1,6 +1,7 @@
 package pgwire
 
 import (
+	"bytes"
 	"strings"
 	"unsafe"
 
@@ -15,13 +16,14 @@ import (
 // routeText finds the plan of a text that is to be answered here; nil if it is the
 // upstream's.
 func (s *session) routeText(raw []byte, options planner.Options) (*planner.Script, verdict) {
-	if s.up != nil && planner.MayConcern(unsafe.String(unsafe.SliceData(raw), len(raw))) {
+	if s.up != nil && (planner.MayConcern(unsafe.String(unsafe.SliceData(raw), len(raw))) ||
+		len(s.statements) > 0 && bytes.IndexByte(raw, '\\') >= 0) {
 		// What is under way may change the settings that the text is to be read by.
 		settled, failed := s.up.settled()
 		switch {
 		case !settled:
 			return nil, needTurn
-		case s.up.dirty && !failed && s.up.inSeries() && s.lastStatus() != statusFailed:
+		case s.up.dirty && !failed && s.up.inSeries():
 			return nil, needFacts // which the upstream reports at the end of the series only
 		}
 	}
@@ -40,7 +42,7 @@ func (s *session) routeText(raw []byte, options planner.Options) (*planner.Scrip
 	if !ok {
 		return nil, needPlan
 	}
-	if s.isForUs(script, options) {
+	if s.isForUs(script) {
 		return script, needInput
 	}
 	return nil, needInput
@@ -49,7 +51,7 @@ func (s *session) routeText(raw []byte, options planner.Options) (*planner.Scrip
 // isForUs says whether a script is answered here: if it calls our functions, if it
 // chooses a branch, or if it names a prepared statement of ours. What the parser
 // refuses is the upstream's to judge, but for what the parser was not shown.
-func (s *session) isForUs(script *planner.Script, options planner.Options) bool {
+func (s *session) isForUs(script *planner.Script) bool {
 	if script.Err != nil {
 		return script.Err.Code == codes.StatementTooComplex
 	}
@@ -61,22 +63,7 @@ func (s *session) isForUs(script *planner.Script, options planner.Options) bool 
 	}
 	ours := false
 	for _, st := range script.Statements {
-		switch a := st.Action.(type) {
-		case *planner.Execute:
-			ours = ours || s.isOurStatement(st)
-		case *planner.Deallocate:
-			if a.Name == "" && !options.Prepared && s.lastStatus() != statusFailed {
-				s.dropStatements()
-			}
-			ours = ours || s.isOurStatement(st)
-		case *planner.Set:
-			ours = ours || a.EmptiesBranch()
-		case *planner.Discard:
-			if a.Tag == "DISCARD ALL" && !options.Prepared && s.lastStatus() == statusIdle {
-				s.dropStatements()
-			}
-		}
-		ours = ours || st.Mentions || s.executesWithin(st)
+		ours = ours || st.Mentions || s.isOurStatement(st)
 	}
 	return ours
 }
@@ -85,6 +72,11 @@ func (s *session) isForUs(script *planner.Script, options planner.Options) bool 
 // prepared statement of ours.
 func (s *session) executesWithin(st *planner.Statement) bool {
 	return st.Within != "" && s.statements[nameKey(st.Within)] != nil
+}
+
+// preparesOurs says whether a PREPARE takes a name that is taken here.
+func (s *session) preparesOurs(st *planner.Statement) bool {
+	return st.Prepares != "" && s.statements[nameKey(st.Prepares)] != nil
 }
 
 // notYet refuses statements with calls that the upstream would have a part in.

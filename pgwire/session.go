@@ -77,6 +77,8 @@ type session struct {
 	callCtx  context.Context
 	blocking bool
 	watching *watcher // reads from the client while something else is waited for
+	// torn: an exchange broke off in the middle, with the client. The session is over.
+	torn bool
 	// headTaken: the frame that is being answered is no longer in the input.
 	headTaken bool
 
@@ -95,8 +97,12 @@ type session struct {
 	stale           []pgproto3.FrontendMessage // closes portals of ours there
 	mustAbort       bool                       // an error of ours has to abort its transaction
 	ahead           bool                       // standard and text are those of the open series, and not reported yet
-	heldBegin       string                     // the BEGIN that was held back while the upstream is not open
-	lastPortal      int                        // number of the last portal of ours there
+	// unnamedVoid and portalVoid: ours took the place of the upstream's unnamed statement
+	// or portal, which is there still and must not come back.
+	unnamedVoid, portalVoid bool
+	dropped                 int64  // how often the upstream had dropped all statements when ours were
+	heldBegin               string // the BEGIN that was held back while the upstream is not open
+	lastPortal              int    // number of the last portal of ours there
 }
 
 // interrupt is how other goroutines reach what a session waits for.

@@ -95,6 +95,10 @@ func (s *session) abort() {
 
 // fail answers an error, which aborts the transaction.
 func (s *session) fail(err error) {
+	if s.torn {
+		s.over = true
+		return
+	}
 	if theirs, ok := errors.AsType[*upstreamError](err); ok {
 		if theirs.response.SeverityUnlocalized != pgerr.SeverityError {
 			return // its last words, which end the session

@@ -57,6 +57,10 @@ func (s *session) settlePortals(kind byte) verdict {
 func (s *session) adoptStatus() {
 	status, open := s.up.transaction()
 	switch {
+	case open && s.up.hasEnded():
+		// What the last ReadyForQuery told is over. Whatever is there now, a transaction
+		// or a block, it fails as a whole.
+		s.state = implicit
 	case status == statusBlock:
 		s.state = explicit
 	case status == statusFailed:
@@ -68,18 +72,17 @@ func (s *session) adoptStatus() {
 	}
 }
 
+// hasEnded says whether a transaction has ended in the open series, or gone back.
+func (r *relay) hasEnded() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.open()
+	return s != nil && s.ended
+}
+
 // transaction is the status in the last ReadyForQuery, and whether a series is open.
 func (r *relay) transaction() (status byte, open bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.status, r.open() != nil
-}
-
-// lastStatus is the transaction status that the client was told last.
-func (s *session) lastStatus() byte {
-	if s.up == nil {
-		return s.status()
-	}
-	status, _ := s.up.transaction()
-	return status
 }

@@ -45,6 +45,8 @@ type Statement struct {
 	// script stand before it.
 	Text  string
 	Start int
+	// Standard is the standard_conforming_strings by which it was read.
+	Standard bool
 	// Params are the types of $1, $2, …, declared or inferred.
 	Params []datum.Type
 	// Columns of the result; nil if it returns no rows.
@@ -63,6 +65,8 @@ type Statement struct {
 	// Within names the prepared statement of an EXECUTE inside another command: EXPLAIN
 	// or CREATE TABLE AS.
 	Within string
+	// Prepares names the statement that a PREPARE makes.
+	Prepares string
 	// Foreign, if set, is the error that the statement is if it runs in another
 	// database than Database, by which a name in it is qualified.
 	Database string

@@ -26,13 +26,13 @@ func Concerns(text string, standard bool) bool {
 	return scan.Mentions || scan.Use || scan.Branch
 }
 
-// UsesPrepared says whether a statement of a text may run or drop a prepared
+// UsesPrepared says whether a statement of a text may make, run or drop a prepared
 // statement.
 func UsesPrepared(text string, standard bool) bool {
 	statements := newStatementScanner(text, standard, noNames)
 	for st, ok := statements.next(); ok; st, ok = statements.next() {
 		switch strings.ToLower(st.Keyword) {
-		case "execute", "deallocate", "discard", "explain", "create":
+		case "prepare", "execute", "deallocate", "discard", "explain", "create":
 			return true
 		}
 	}

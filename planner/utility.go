@@ -272,8 +272,8 @@ func (e *Execute) CheckCount(types []datum.Type) error {
 
 // ExecuteAs is the text of an EXECUTE with another name in it. Positions behind the name
 // are shift characters further on than in the statement's own text.
-func (s *Statement) ExecuteAs(name string, standard bool) (sql string, shift int) {
-	l := newLexer(s.Text, standard)
+func (s *Statement) ExecuteAs(name string) (sql string, shift int) {
+	l := newLexer(s.Text, s.Standard)
 	l.next() // EXECUTE
 	old := l.next()
 	return s.Text[:old.Start] + name + s.Text[old.End:], utf8.RuneCountInString(name) - utf8.RuneCountInString(s.Text[old.Start:old.End])

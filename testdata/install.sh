@@ -1,6 +1,7 @@
 #!/bin/sh
 # Gets what the tests need besides Go, gcc and make: a PostgreSQL server, which they
-# run for themselves and compare with, and the clients of testdata/clients.
+# run for themselves and compare with, a Redis server, which they run too, and the
+# clients of testdata/clients.
 # Says what it does; quick when everything is there. `install.sh --check` installs
 # nothing. Exit 1: something is missing, and the last lines say what.
 set -u
@@ -50,6 +51,27 @@ if bin=$(server); then
 	esac
 else
 	echo 'postgres: missing - no postgres in PATH or /usr/lib/postgresql/*/bin; on Debian or Ubuntu: apt-get install postgresql' >&2
+	missing=1
+fi
+
+# Debian would start Redis on port 6379; its policy file can say no, and so may be told.
+install_redis() {
+	policy=/usr/sbin/policy-rc.d
+	[ -e "$policy" ] || { made_policy=1 && printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null && as_root chmod +x "$policy"; }
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get -q update &&
+		as_root env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends redis-server ||
+		echo 'redis: apt-get failed' >&2
+	[ -z "${made_policy-}" ] || as_root rm -f "$policy"
+}
+
+if ! command -v redis-server >/dev/null && may_install; then
+	echo 'redis: missing - installing with apt-get: redis-server'
+	install_redis
+fi
+if command -v redis-server >/dev/null; then
+	echo "redis: $(redis-server --version)"
+else
+	echo 'redis: missing - no redis-server in PATH; on Debian or Ubuntu: apt-get install redis-server' >&2
 	missing=1
 fi
 

@@ -116,7 +116,7 @@ func overAtDeadlineForRelease(t *testing.T, s *store) {
 }
 
 func shortestTTL(_ *testing.T, s *store) {
-	token := s.mustAcquire("k", time.Millisecond)
+	token := s.mustAcquireBriefly("k")
 	if s.exact() {
 		s.mustBeHeld("k")
 		s.mustRenew("k", token, time.Millisecond)
@@ -124,7 +124,7 @@ func shortestTTL(_ *testing.T, s *store) {
 	s.Advance(time.Millisecond + s.slack)
 	s.mustNotRenew("k", token, s.units(10))
 	s.mustNotRelease("k", token)
-	s.mustAcquire("k", time.Millisecond)
+	s.mustAcquireBriefly("k")
 }
 
 func longestTTL(_ *testing.T, s *store) {

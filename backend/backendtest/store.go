@@ -2,6 +2,7 @@ package backendtest
 
 import (
 	"context"
+	"errors"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -133,6 +134,25 @@ func (s *store) mustAcquire(key string, ttl time.Duration) (token int64) {
 		s.t.Fatalf("Acquire(%.40q) was refused, but the key is free", key)
 	}
 	return g.Token
+}
+
+// mustAcquireBriefly takes a lease of a millisecond. On a real clock its answer may come after its
+// end: then a backend has to refuse as unavailable, and is asked again.
+func (s *store) mustAcquireBriefly(key string) (token int64) {
+	s.t.Helper()
+	const tries = 1000
+	for range tries {
+		g, err := s.client().Acquire(s.ctx, s.scope, key, time.Millisecond)
+		if !s.exact() && errors.Is(err, backend.ErrUnavailable) {
+			continue
+		}
+		if err != nil || !g.Acquired {
+			s.t.Fatalf("Acquire(%.40q, 1 ms) of a free key = %+v, %v", key, g, err)
+		}
+		return g.Token
+	}
+	s.t.Fatalf("no answer to Acquire(%.40q, 1 ms) came in time", key)
+	return 0
 }
 
 func (s *store) mustBeHeld(key string) {

@@ -29,9 +29,9 @@ type App struct {
 	users    *pgwire.AuthQuery // nil: without auth_query
 }
 
-// NewApp opens the backend and the listener; clients wait in its queue until Run.
+// NewApp opens the backend and the listener; clients wait in its queue until Run. ctx is for the opening.
 // Exactly one of Run and Close is to be called then.
-func NewApp(cfg *Config, log *slog.Logger) (*App, error) {
+func NewApp(ctx context.Context, cfg *Config, log *slog.Logger) (*App, error) {
 	policy, err := auth.NewPolicy(auth.PolicyOptions{
 		Method:         auth.Method(cfg.Auth.Method),
 		Users:          cfg.Users,
@@ -46,7 +46,7 @@ func NewApp(cfg *Config, log *slog.Logger) (*App, error) {
 		return nil, err
 	}
 	if cfg.Locks.Enabled {
-		if a.backend, err = openBackend(&cfg.Locks, log); err != nil {
+		if a.backend, err = openBackend(ctx, &cfg.Locks, log); err != nil {
 			return nil, errors.Join(err, a.Close())
 		}
 	}
@@ -74,7 +74,10 @@ func NewApp(cfg *Config, log *slog.Logger) (*App, error) {
 }
 
 // openBackend opens the store of locks and inventory.
-func openBackend(c *LocksConfig, log *slog.Logger) (backend.Backend, error) {
+func openBackend(ctx context.Context, c *LocksConfig, log *slog.Logger) (backend.Backend, error) {
+	if c.Backend == backendRedis {
+		return openRedis(ctx, c, log)
+	}
 	opts := inprocess.Options{ReapInterval: c.ReaperInterval, Log: log}
 	if c.InProcess.DataDir == "" {
 		return inprocess.New(opts), nil

@@ -59,20 +59,11 @@ func (k *checker) resolvePaths(dir string) {
 	c := k.cfg
 	for _, path := range []*string{
 		&c.PGWire.TLSCert, &c.PGWire.TLSKey, &c.PGWire.TLSClientCA,
-		&c.Auth.UsersFile, &c.Auth.CertMapFile, &c.Locks.InProcess.DataDir, &c.Upstream.PasswordFile,
+		&c.Auth.UsersFile, &c.Auth.CertMapFile, &c.Locks.InProcess.DataDir, &c.Locks.Redis.StateFile, &c.Upstream.PasswordFile,
 	} {
 		if *path != "" && !filepath.IsAbs(*path) {
 			*path = filepath.Join(dir, *path)
 		}
-	}
-}
-
-// checkNotYet refuses what the configuration knows and this version does not do.
-// Each line goes when the thing comes.
-func (k *checker) checkNotYet() {
-	c := k.cfg
-	if c.Locks.Backend == backendRedis {
-		k.add("locks.backend", `"redis" is not in this version: use "inprocess"`)
 	}
 }
 

@@ -85,6 +85,7 @@ type RedisConfig struct {
 	Retention      time.Duration
 	WaitReplicas   int
 	WaitTimeout    time.Duration
+	StateFile      string // what the proxy knows of this Redis; each proxy needs its own
 }
 
 // UpstreamConfig is [upstream].
@@ -103,7 +104,7 @@ type ReplicationConfig struct {
 // here are the constants of package auth.
 const (
 	backendInProcess = "inprocess"
-	backendRedis     = "redis" // not in this version
+	backendRedis     = "redis"
 )
 
 func defaultConfig() *Config {
@@ -133,6 +134,7 @@ func defaultConfig() *Config {
 				MaxClockSkew: 2 * time.Second,
 				Retention:    24 * time.Hour,
 				WaitTimeout:  100 * time.Millisecond,
+				StateFile:    "raisinproxy-redis-state.json",
 			},
 		},
 		Upstream: UpstreamConfig{URL: "postgres://service@127.0.0.1:5432/"},
@@ -197,6 +199,7 @@ func (c *Config) keys() []key {
 		{"locks.redis.retention_hours", duration(&r.Retention, time.Hour, 1, 365*24)},
 		{"locks.redis.wait_replicas", integer(&r.WaitReplicas, 0, 1000)},
 		{"locks.redis.wait_timeout_ms", duration(&r.WaitTimeout, time.Millisecond, 1, daySecs*1000)},
+		{"locks.redis.state_file", text(&r.StateFile)},
 
 		{"upstream.url", text(&u.URL)},
 		{"upstream.user", text(&u.User)},

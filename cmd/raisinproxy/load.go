@@ -56,7 +56,6 @@ func loadFile(o *options) (*Config, []problem) {
 		return k.result()
 	}
 	k.resolvePaths(filepath.Dir(doc.path))
-	k.checkNotYet()
 	k.checkBindAddress()
 	k.checkConnections()
 	k.checkTLS()
@@ -64,6 +63,7 @@ func loadFile(o *options) (*Config, []problem) {
 	k.checkUsers()
 	k.checkDataDir()
 	k.checkUpstream()
+	k.checkRedis()
 	k.warn()
 	return k.result()
 }

@@ -47,6 +47,8 @@ func run(ctx context.Context, args []string, getenv func(string) string, std str
 	case o.version:
 		fmt.Fprintln(std.out, versionText())
 		return nil
+	case len(o.command) > 0 && o.command[0] == "adopt":
+		return adopt(ctx, o, o.command[1:], std)
 	case len(o.command) > 0:
 		return runCommand(o.command[0], o.command[1:], std)
 	case o.checkConfig:
@@ -71,8 +73,6 @@ func runCommand(name string, args []string, std streams) error {
 			return usagef("stubs takes no argument")
 		}
 		return stubs(std.out)
-	case "adopt":
-		return fmt.Errorf("%s: not in this version", name)
 	}
 	return usagef("unknown command %q", name)
 }
@@ -100,7 +100,7 @@ func serve(ctx context.Context, o *options, std streams) error {
 	ctx, stop := endOnSignal(ctx, std.err)
 	defer stop()
 	log := newLogger(std.err, cfg.LogLevel)
-	app, err := NewApp(cfg, log)
+	app, err := NewApp(ctx, cfg, log)
 	if err != nil {
 		log.Error("cannot start", "error", err)
 		return errReported

@@ -17,6 +17,7 @@ Usage:
   raisinproxy --check-config --config FILE    print every problem, or ok
   raisinproxy passwd USER                     read a password, print a line for the users file
   raisinproxy stubs                           print SQL of the functions for schema browsers
+  raisinproxy adopt --config FILE             accept a Redis that lost state; adopt --help says more
 
 Flags:
   --config FILE        configuration in TOML

@@ -17,11 +17,11 @@ import (
 	"syscall"
 )
 
-// hostRules trust everyone but those whose password is part of a script.
-func hostRules() string {
+// hostRules trust everyone at address but those whose password is part of a script.
+func hostRules(address string) string {
 	users := append(slices.Sorted(maps.Keys(Passwords)), "ghost")
-	return "host all " + strings.Join(users, ",") + " 127.0.0.1/32 scram-sha-256\n" +
-		"host all all 127.0.0.1/32 trust\n"
+	return "host all " + strings.Join(users, ",") + " " + address + " scram-sha-256\n" +
+		"host all all " + address + " trust\n"
 }
 
 const settings = `
@@ -70,24 +70,24 @@ func (k *keeper) end() error { return errors.Join(k.input.Close(), k.command.Wai
 
 // startKeeper tries again where, between the choice of a port and its use, another
 // process took it.
-func startKeeper() (*keeper, error) {
+func startKeeper() (url string, end func() error, err error) {
 	bin, err := findPostgres()
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	identity, err := unprivileged()
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	var faults []error
 	for range 3 {
 		k, err := newKeeper(bin, identity)
 		if err == nil {
-			return k, nil
+			return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", k.port), k.end, nil
 		}
 		faults = append(faults, err)
 	}
-	return nil, errors.Join(faults...)
+	return "", nil, errors.Join(faults...)
 }
 
 // newKeeper returns when the server is ready.
@@ -136,7 +136,7 @@ func serverFolder(identity *syscall.Credential) (string, error) {
 	}
 	err = errors.Join(
 		os.WriteFile(filepath.Join(dir, "settings"), []byte(settings), 0o644),
-		os.WriteFile(filepath.Join(dir, "rules"), []byte(hostRules()), 0o644))
+		os.WriteFile(filepath.Join(dir, "rules"), []byte(hostRules("127.0.0.1/32")), 0o644))
 	if identity != nil {
 		err = errors.Join(err, os.Chown(dir, int(identity.Uid), int(identity.Gid)))
 	}

@@ -17,6 +17,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"go.uber.org/goleak"
+
+	"raisinproxy/containers"
 )
 
 // Passwords are those of the users that have one on the servers of scripts about
@@ -34,7 +36,8 @@ var Passwords = map[string]string{
 // our functions. It is the
 // server of RAISIN_TEST_POSTGRES_URL (a superuser's URL) if that is set, else one of
 // our own, which trusts everyone but the users of Passwords, is started once for
-// each test process and ends with it however it ends. Without either the test fails.
+// each test process and ends with it however it ends: in a container where a Docker
+// engine answers, else by the programs of this machine. Without any the test fails.
 func Postgres(t testing.TB) string {
 	t.Helper()
 	return need(t, sharedPostgres()).addr
@@ -56,7 +59,7 @@ func PostgresTarget(t *testing.T, options map[string]string) Target {
 		server = ownPostgres
 	}
 	target := Target{Addr: need(t, server()).addr}
-	if server().keeper == nil {
+	if server().end == nil {
 		target.Passwords = map[string]string{"alice": rolePassword, "bob": rolePassword, "walter": rolePassword}
 	}
 	return target
@@ -90,8 +93,8 @@ func need(t testing.TB, server *postgresServer) *postgresServer {
 	t.Helper()
 	if server.err != nil {
 		t.Fatalf("a real PostgreSQL is needed: %v\n"+
-			"Set RAISIN_TEST_POSTGRES_URL to a superuser's URL, or install the server's binaries "+
-			"(Debian: apt-get install postgresql).", server.err)
+			"Set RAISIN_TEST_POSTGRES_URL to a superuser's URL, start a Docker engine, or install the "+
+			"server's binaries (Debian: apt-get install postgresql).", server.err)
 	}
 	return server
 }
@@ -113,7 +116,7 @@ const rolePassword = "raisin-test"
 
 type postgresServer struct {
 	addr, url string
-	keeper    *keeper // nil: not ours
+	end       func() error // nil: not ours
 	err       error
 }
 
@@ -129,21 +132,28 @@ var sharedPostgres = sync.OnceValue(func() *postgresServer {
 
 var ownPostgres = sync.OnceValue(func() *postgresServer {
 	server := &postgresServer{}
-	server.keeper, server.err = startKeeper()
+	inContainer, err := containers.Chosen()
+	switch {
+	case err != nil:
+		server.err = err
+	case inContainer:
+		server.url, server.end, server.err = startContainer()
+	default:
+		server.url, server.end, server.err = startKeeper()
+	}
 	if server.err == nil {
-		server.url = fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", server.keeper.port)
+		running.Store(server)
 		server.err = server.prepare()
-		running.Store(server.keeper)
 	}
 	return server
 })
 
 // running lets the end see whether there was a start, without causing one.
-var running atomic.Pointer[keeper]
+var running atomic.Pointer[postgresServer]
 
 func endPostgres() error {
-	if k := running.Load(); k != nil {
-		return k.end()
+	if server := running.Load(); server != nil {
+		return server.end()
 	}
 	return nil
 }
@@ -166,7 +176,7 @@ func (s *postgresServer) prepare() error {
 		setup = append(setup, createRole(role, rolePassword))
 	}
 	setup = append(setup, "ALTER ROLE walter REPLICATION")
-	if s.keeper != nil {
+	if s.end != nil {
 		for _, role := range slices.Sorted(maps.Keys(Passwords)) {
 			setup = append(setup, createRole(role, Passwords[role]))
 		}

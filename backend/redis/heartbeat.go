@@ -1,0 +1,233 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+)
+
+// beatEvery is how often Redis is looked at: so old may be what a proxy knows of the tokens of
+// others, of a change of master, and of the configuration.
+const beatEvery = time.Second
+
+// beatUntilStopped looks at Redis until Close, which ends ctx.
+func (s *Store) beatUntilStopped(ctx context.Context) {
+	tick := time.NewTicker(beatEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		case <-s.watch.look:
+		}
+		s.beat(ctx)
+	}
+}
+
+// beat looks at Redis once, and logs when that begins or ceases to fail.
+func (s *Store) beat(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, s.opts.Timeout)
+	defer cancel()
+	err := s.lookAtRedis(ctx)
+	if err == nil {
+		err = s.watch.saveIfDue(s.clock.floor())
+	}
+	select {
+	case <-s.stop: // it fails since the Store is being closed
+		return
+	default:
+	}
+	switch failing := err != nil; {
+	case failing && !s.failing:
+		s.log.Error("redis: the heartbeat fails", "error", err)
+	case !failing && s.failing:
+		s.log.Info("redis: the heartbeat is answered again")
+	}
+	s.failing = err != nil
+}
+
+func (s *Store) lookAtRedis(ctx context.Context) error {
+	var mu sync.Mutex
+	samples := make(map[string]sample)
+	err := s.probe.each(ctx, func(ctx context.Context, node *goredis.Client) error {
+		one, err := takeSample(ctx, node)
+		switch {
+		case err != nil:
+			return err
+		case !one.master:
+			return errors.New("this Redis is a replica")
+		case one.loading:
+			return errors.New("this Redis is loading its data")
+		}
+		s.warnOfConfig(ctx, node, one)
+		mu.Lock()
+		defer mu.Unlock()
+		samples[node.Options().Addr] = one
+		return nil
+	})
+	if err != nil {
+		s.probe.changed(ctx)
+		return err
+	}
+	s.pruneLanes(ctx)
+	s.watch.saw(samples)
+	return s.beatID(ctx)
+}
+
+// idRecord is what the id record of the name space says.
+type idRecord struct {
+	id, before   string
+	create, lost bool
+	beat         int64
+}
+
+// beatID leaves a sign of life in the id record and reads it.
+func (s *Store) beatID(ctx context.Context) error {
+	proxy, id, beat, lost := s.watch.proxy()
+	beat++
+	lossOf := ""
+	if lost {
+		lossOf = id
+	}
+	answer, err := s.probe.eval(ctx, beatScript, idKey(s.opts.Namespace), proxy, beat, lossOf)
+	if err != nil {
+		return err
+	}
+	micros, _ := strconv.ParseInt(answer[1], 10, 64)
+	s.clock.see(micros, 0)
+	if answer[0] == "NOID" {
+		return s.withoutID(ctx, id)
+	}
+	r := idRecord{id: answer[2], before: answer[3], create: answer[4] == "1", lost: answer[5] == "1"}
+	r.beat, _ = strconv.ParseInt(answer[6], 10, 64)
+	s.watch.beaten(beat, r)
+	return nil
+}
+
+// withoutID makes the id record of a name space that is new: nobody has seen it, and it is empty.
+func (s *Store) withoutID(ctx context.Context, seen string) error {
+	if seen != "" {
+		s.watch.gone("the id record is gone")
+		return nil
+	}
+	empty, err := s.probe.empty(ctx, s.opts.Namespace)
+	if err != nil {
+		return err
+	}
+	if !empty {
+		s.watch.gone("there is no id record, and yet there are locks or pools: see `raisinproxy adopt --init`")
+		return nil
+	}
+	made, err := adopt(ctx, s.probe, &s.opts, "", AdoptOptions{Init: true, AllowCreate: true})
+	var exists *ExistsError
+	if err != nil && !errors.As(err, &exists) { // another proxy was quicker
+		return err
+	}
+	if err == nil {
+		s.log.Info("redis: the name space is new and empty, and has an id now", "namespace", s.opts.Namespace, "id", made.ID)
+	}
+	return s.beatID(ctx)
+}
+
+// warnOfConfig tells once for each process what its configuration puts at risk.
+func (s *Store) warnOfConfig(ctx context.Context, node *goredis.Client, one sample) {
+	if _, told := s.warned.LoadOrStore(one.RunID+one.policy+strconv.FormatBool(one.aof), true); told {
+		return
+	}
+	log := s.log.With("redis", node.Options().Addr)
+	if one.policy != "noeviction" {
+		log.Warn("redis: maxmemory-policy may evict locks and pools: inventory is refused until it is noeviction", "policy", one.policy)
+	}
+	if !one.aof {
+		log.Warn("redis: appendonly is off: a crash loses acknowledged state, which stops inventory")
+		return
+	}
+	if fsync := configOf(ctx, node, "appendfsync"); fsync != "" && fsync != "always" {
+		log.Warn("redis: appendfsync is not always: a power failure may lose what was acknowledged in the last second or more", "appendfsync", fsync)
+	}
+	if configOf(ctx, node, "no-appendfsync-on-rewrite") == "yes" {
+		log.Warn("redis: no-appendfsync-on-rewrite is yes: nothing is synced while the AOF is rewritten")
+	}
+}
+
+// configOf reads a parameter; "" if that is not permitted.
+func configOf(ctx context.Context, node *goredis.Client, name string) string {
+	return node.ConfigGet(ctx, name).Val()[name]
+}
+
+// pruneLanes drops the lanes of servers that are not masters any more.
+func (s *Store) pruneLanes(ctx context.Context) {
+	if s.servers.cluster == nil {
+		return
+	}
+	var mu sync.Mutex
+	current := make(map[*goredis.Client]bool)
+	if err := s.servers.each(ctx, func(_ context.Context, node *goredis.Client) error {
+		mu.Lock()
+		defer mu.Unlock()
+		current[node] = true
+		return nil
+	}); err != nil {
+		return
+	}
+	s.lanes.mu.Lock()
+	defer s.lanes.mu.Unlock()
+	for node := range s.lanes.of {
+		if !current[node] {
+			delete(s.lanes.of, node)
+		}
+	}
+}
+
+// eval runs a script that may be repeated without harm, and gives its texts.
+func (s *servers) eval(ctx context.Context, sc *script, key string, args ...any) ([]string, error) {
+	var texts []string
+	for range 3 { // more than one redirect is a topology in motion
+		node, err := s.forKey(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		if texts, err = node.Eval(ctx, sc.text, []string{key}, args...).StringSlice(); err == nil {
+			return texts, nil
+		}
+		if judge(err) != elsewhere {
+			return nil, err
+		}
+		s.changed(ctx)
+	}
+	return nil, errors.New("the Cluster's slots are moving")
+}
+
+// empty tells whether no key begins with namespace.
+func (s *servers) empty(ctx context.Context, namespace string) (bool, error) {
+	pattern := strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`).Replace(namespace) + ":*"
+	found := errors.New("found")
+	err := s.each(ctx, func(ctx context.Context, node *goredis.Client) error {
+		keys := node.Scan(ctx, 0, pattern, 1000).Iterator()
+		if keys.Next(ctx) {
+			return found
+		}
+		return keys.Err()
+	})
+	if errors.Is(err, found) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("looking for keys of the name space: %w", err)
+	}
+	return true, nil
+}
+
+func flag(on bool) string {
+	if on {
+		return "1"
+	}
+	return "0"
+}

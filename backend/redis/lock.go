@@ -1,0 +1,83 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"raisinproxy/backend"
+)
+
+// Acquire implements backend.Locker. Nothing is granted, with backend.ErrUnavailable, for some time after
+// Redis lost state or was another one; see package comment.
+func (s *Store) Acquire(ctx context.Context, scope backend.Scope, key string, ttl time.Duration) (backend.Grant, error) {
+	const tries = 2
+	id := keyOf(s.opts.Namespace, lockKind, scope, key)
+	for range tries {
+		sent := time.Now()
+		grant, err := s.acquire(ctx, id, ttl)
+		if err != nil || !grant.Acquired || time.Since(sent) < ttl {
+			return grant, err
+		}
+		// The holder counts from before it asked, so for it this lease is over already.
+		if _, err := s.release(ctx, id, grant.Token); err != nil {
+			return backend.Grant{}, fmt.Errorf("%w: a lease that came too late could not be released: %w", backend.ErrInDoubt, err)
+		}
+	}
+	return backend.Grant{}, fmt.Errorf("%w: the answer takes longer than the lease of %v", backend.ErrUnavailable, ttl)
+}
+
+func (s *Store) acquire(ctx context.Context, id string, ttl time.Duration) (backend.Grant, error) {
+	earliest, err := s.watch.mayGrant()
+	if err != nil {
+		return backend.Grant{}, err
+	}
+	r, err := s.do(ctx, &call{script: acquireScript, key: id, args: []any{
+		milliseconds(ttl), milliseconds(s.opts.Retention), s.clock.floor(), earliest,
+	}})
+	if err != nil {
+		return backend.Grant{}, err
+	}
+	switch r.word {
+	case "GRANTED":
+		return backend.Grant{Acquired: true, Token: r.int(0), ExpiresAt: time.UnixMilli(r.int(1))}, nil
+	case "HELD":
+		return backend.Grant{}, nil
+	case "EXHAUSTED":
+		return backend.Grant{}, backend.ErrTokensExhausted
+	case "EARLY":
+		return backend.Grant{}, fmt.Errorf("%w: Redis was restarted or replaced; it grants nothing until its clock is past every token", backend.ErrUnavailable)
+	}
+	return backend.Grant{}, unexpected(r)
+}
+
+// Release implements backend.Locker.
+func (s *Store) Release(ctx context.Context, scope backend.Scope, key string, token int64) (bool, error) {
+	return s.release(ctx, keyOf(s.opts.Namespace, lockKind, scope, key), token)
+}
+
+func (s *Store) release(ctx context.Context, id string, token int64) (bool, error) {
+	return yes(s.do(ctx, &call{script: releaseScript, key: id, args: []any{strconv.FormatInt(token, 10)}}))
+}
+
+// Renew implements backend.Locker.
+func (s *Store) Renew(ctx context.Context, scope backend.Scope, key string, token int64, ttl time.Duration) (bool, error) {
+	return yes(s.do(ctx, &call{
+		script: renewScript,
+		key:    keyOf(s.opts.Namespace, lockKind, scope, key),
+		args:   []any{strconv.FormatInt(token, 10), milliseconds(ttl)},
+	}))
+}
+
+func yes(r reply, err error) (bool, error) {
+	if err == nil && r.word != "YES" && r.word != "NO" {
+		err = unexpected(r)
+	}
+	return r.word == "YES", err
+}
+
+func unexpected(r reply) error {
+	return fmt.Errorf("%w: %w", backend.ErrInDoubt, errors.New("redis: unexpected answer "+r.word))
+}

@@ -1,0 +1,32 @@
+-- acquire: ttl ms, retention ms, floor, server microseconds before which nothing is granted, answered nonces...
+-- -> GRANTED token expires_ms | HELD token | EXHAUSTED | EARLY | LATE | GIVENUP
+--
+-- Fields of a lock: t its last token; r the retention that it was granted with, while it is not released.
+local ttl, retention, floor, earliest = ARGV[4], ARGV[5], ARGV[6], ARGV[7]
+local fields = redis.pcall('HMGET', key, 't', 'r', record)
+if fields.err then return fields end -- the key is somebody else's
+local last, answer, held = fields[1] or '0', fields[3], live(fields[2])
+
+if answer then
+    local said = words(answer)
+    if said[2] == 'x' then return {'GIVENUP', now} end
+    if said[2] ~= 'GRANTED' then return {said[2], now, said[3]} end
+    if held and said[3] == last then return {'GRANTED', now, said[3], said[4]} end
+    -- A lease that is over is never handed out again. A newer copy than the one that was granted it is
+    -- waited for, and is a new call; an older one is not: its caller may have had the lease, and released it.
+    if not less(said[1], not_after) then return {'GIVENUP', now} end
+end
+if less(not_after, now) then return {'LATE', now} end
+
+if held then return decline('HELD', last) end
+if less(now, earliest) then return decline('EARLY') end
+
+local token = math.max(tonumber(last) + 1, tonumber(now), tonumber(floor) + 1)
+if token >= 9007199254740992 then return decline('EXHAUSTED') end
+token = digits(token)
+local expires = digits(now_ms + tonumber(ttl))
+local refused = first('HSET', key, 't', token, 'r', retention, record, not_after .. ' GRANTED ' .. token .. ' ' .. expires)
+if refused then return refused end
+redis.call('PEXPIRE', key, digits(tonumber(ttl) + tonumber(retention)))
+forget(8)
+return {'GRANTED', now, token, expires}

@@ -1,0 +1,89 @@
+-- Before every script of this folder. KEYS[1] is the one hash that a script touches.
+--
+-- Lua numbers are doubles, so counts and tokens are strings here: compared by length
+-- and bytes, added by HINCRBY, never by Lua. What Lua does calculate, microseconds
+-- and milliseconds, stays below 2^53.
+--
+-- Of a call ARGV[1] is its nonce, ARGV[2] its not_after in server microseconds, ARGV[3] '1' if an
+-- earlier copy of it may still be on its way. A reply is {word, server microseconds, ...}.
+--
+-- The field '!' .. nonce of the hash is what the call was answered, as "not_after word ...", or
+-- "not_after x" for a call that was given up: then no copy of it may do anything.
+
+local key, nonce, not_after, copied = KEYS[1], ARGV[1], ARGV[2], ARGV[3] == '1'
+local record = '!' .. nonce
+local ORPHAN_US = 60000000 -- how long after its not_after an answer nobody asked for is kept
+
+local function digits(number) return string.format('%.0f', number) end
+
+local time = redis.call('TIME')
+local now = time[1] .. string.rep('0', 6 - #time[2]) .. time[2]
+local now_ms = math.floor(tonumber(now) / 1000)
+
+-- less compares two decimal integers, neither negative nor with leading zeros.
+local function less(a, b)
+    if #a ~= #b then return #a < #b end
+    return a < b
+end
+
+local function words(text)
+    local list = {}
+    for word in string.gmatch(text, '%S+') do list[#list + 1] = word end
+    return list
+end
+
+-- first is the first write of a script. If Redis refuses it (no memory, a replica, a full disk)
+-- that is the script's reply and nothing has changed. What a script writes after it is not refused.
+local function first(...)
+    local reply = redis.pcall(...)
+    if type(reply) ~= 'table' or not reply.err then return end
+    -- Redis 6.2 gives some errors as they go over the wire.
+    reply.err = string.match(reply.err, '^%-?([^\r\n]*)')
+    return reply
+end
+
+-- refusal is for answers that write nothing: a write of nothing, which a server that is no
+-- master or cannot write refuses. Its data may be old: no answer may rest on it.
+local function refusal() return first('HDEL', key, '!') end
+
+-- live tells whether the lock has a holder; retention is its field r. A key lives for lease +
+-- retention: no deadline is stored, because MIGRATE carries times to live but not clocks.
+local function live(retention) return retention and redis.call('PTTL', key) > tonumber(retention) end
+
+-- free ends a lease. Without r no step of the clock makes it a live one again.
+local function free(retention)
+    redis.call('PEXPIRE', key, retention)
+    redis.call('HDEL', key, 'r')
+end
+
+-- keep makes a hash that holds notes only, no lock and no pool, go away by itself.
+local function keep()
+    if redis.call('PTTL', key) == -1 and redis.call('HEXISTS', key, 'n') == 0 then
+        redis.call('PEXPIRE', key, digits(math.max(tonumber(not_after) - tonumber(now), 0) / 1000 + ORPHAN_US / 1000))
+    end
+end
+
+-- decline is an answer that changes nothing. It is noted if an earlier copy of the call may still be
+-- on its way: that one must not do later what its caller was told is not done.
+local function decline(...)
+    local reply = {...}
+    if not copied then return refusal() or {reply[1], now, unpack(reply, 2)} end
+    local refused = first('HSET', key, record, not_after .. ' ' .. table.concat(reply, ' '))
+    if refused then return refused end
+    keep()
+    return {reply[1], now, unpack(reply, 2)}
+end
+
+-- forget drops the answers that have arrived, whose nonces are ARGV[from] and on, and of
+-- a record that has grown a few that nobody came for.
+local function forget(from)
+    for i = from, #ARGV do redis.call('HDEL', key, '!' .. ARGV[i]) end
+    if redis.call('HLEN', key) <= 16 then return end
+    local sample = redis.call('HRANDFIELD', key, 4, 'WITHVALUES')
+    for i = 1, #sample, 2 do
+        if string.sub(sample[i], 1, 1) == '!' and sample[i] ~= record then
+            local until_us = tonumber(string.match(sample[i + 1], '^%d+') or '0')
+            if until_us + ORPHAN_US < tonumber(now) then redis.call('HDEL', key, sample[i]) end
+        end
+    end
+end

@@ -1,0 +1,40 @@
+-- settle: '1' to undo what was applied, the units that it took
+-- -> NOTHING | UNDONE | UNDONE remaining gen seq | WAS word (as the call itself is answered)
+--
+-- Ends a call whose answer did not arrive: what it was answered is told or undone, or else no
+-- copy of it will do anything any more.
+local undo, taken = ARGV[4] == '1', ARGV[5]
+local fields = redis.pcall('HMGET', key, record, 't', 'r', 'n')
+if fields.err then return fields end -- the key is somebody else's
+local answer, last, retention, units = fields[1], fields[2] or '0', fields[3], fields[4]
+local gone = not_after .. ' x'
+
+-- The write of nothing first: it needs no memory, and what is written after it is not refused.
+local refused = refusal()
+if refused then return refused end
+
+if not answer then
+    redis.call('HSET', key, record, gone)
+    keep()
+    return {'NOTHING', now}
+end
+local said = words(answer)
+if said[2] == 'x' then return {'NOTHING', now} end
+
+if said[2] == 'GRANTED' then
+    local held = said[3] == last and live(retention)
+    if held and not undo then return {'WAS', now, said[2], said[3], said[4]} end
+    redis.call('HSET', key, record, gone)
+    if held then free(retention) end
+    return {'UNDONE', now}
+end
+if undo and said[2] == 'CLAIMED' and units then
+    refused = first('HINCRBY', key, 'n', taken)
+    if refused then return refused end
+    redis.call('HINCRBY', key, 'seq', '1')
+    redis.call('HSET', key, record, gone)
+    fields = redis.call('HMGET', key, 'n', 'gen', 'seq')
+    return {'UNDONE', now, fields[1], fields[2] or '', fields[3]}
+end
+fields = redis.call('HMGET', key, 'gen', 'seq')
+return {'WAS', now, said[2], said[3] or last, fields[1] or '', fields[2] or '0'}

@@ -1,0 +1,55 @@
+package redis
+
+import (
+	"crypto/sha1" //nolint:gosec // EVALSHA names scripts by it; nothing secret hangs on it
+	_ "embed"
+	"encoding/hex"
+)
+
+// script is a Lua script as EVAL and EVALSHA take it.
+type script struct {
+	name, text, sha string
+}
+
+//go:embed lua/prelude.lua
+var prelude string
+
+//go:embed lua/acquire.lua
+var acquireText string
+
+//go:embed lua/release.lua
+var releaseText string
+
+//go:embed lua/renew.lua
+var renewText string
+
+//go:embed lua/claim.lua
+var claimText string
+
+//go:embed lua/restock.lua
+var restockText string
+
+//go:embed lua/settle.lua
+var settleText string
+
+//go:embed lua/beat.lua
+var beatText string
+
+//go:embed lua/adopt.lua
+var adoptText string
+
+var (
+	acquireScript = newScript("acquire", prelude+acquireText)
+	releaseScript = newScript("release", prelude+releaseText)
+	renewScript   = newScript("renew", prelude+renewText)
+	claimScript   = newScript("claim", prelude+claimText)
+	restockScript = newScript("restock", prelude+restockText)
+	settleScript  = newScript("settle", prelude+settleText)
+	beatScript    = newScript("beat", beatText)
+	adoptScript   = newScript("adopt", adoptText)
+)
+
+func newScript(name, text string) *script {
+	sum := sha1.Sum([]byte(text)) //nolint:gosec // as above
+	return &script{name: name, text: text, sha: hex.EncodeToString(sum[:])}
+}
