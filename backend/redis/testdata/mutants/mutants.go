@@ -52,7 +52,7 @@ var mutants = []mutant{
 	one("token unbounded", "TokensEnd", "lua/acquire.lua", "if token >= 9007199254740992 then", "if false then"),
 	one("tokens at once after a restart", "ClockIsPast", "watch.go", "w.clock.floor() + w.opts.MaxClockSkew.Microseconds()", "0"),
 
-	one("acquire takes a live lease over", locks, "lua/acquire.lua", "if held then\n", "if false then\n"),
+	one("acquire takes a live lease over", locks, "lua/acquire.lua", "if held then return decline", "if false then return decline"),
 	one("renew revives", locks, "lua/renew.lua", "if not (token == last and live(retention)) then", "if not (token == last) then"),
 	one("renew without comparing", locks, "lua/renew.lua", "token == last and ", ""),
 	one("renew shortens", locks, "lua/renew.lua", "if end_ms > redis.call('PTTL', key) then", "if true then"),
