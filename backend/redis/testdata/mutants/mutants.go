@@ -43,7 +43,7 @@ var mutants = []mutant{
 	one("an applied release is said to be nothing", cancelled, "settle.go", "if cancelled && (was.changed()", "if cancelled && (false"),
 	one("what was written is taken for unsent", cancelled+"|InDoubt", "call.go", "c.copied = true\n", ""),
 	one("an answer after the lease is delivered", cancelled, "lock.go", "|| time.Since(sent) < ttl {", "|| time.Since(sent) >= 0 {"),
-	one("a late grant is not released", cancelled, "lock.go", "if _, err := s.release(ctx, id, grant.Token); err != nil {", "if false {"),
+	one("a late grant is not released", "NotDelivered", "lock.go", "if _, err := s.release(ctx, id, grant.Token); err != nil {", "if false {"),
 
 	one("token = now only", locks+"|Tokens", "lua/acquire.lua", "math.max(tonumber(last) + 1, tonumber(now), tonumber(floor) + 1)", "tonumber(now)"),
 	one("token = last + 1 only", locks, "lua/acquire.lua", "math.max(tonumber(last) + 1, tonumber(now), tonumber(floor) + 1)", "tonumber(last) + 1"),
