@@ -364,6 +364,20 @@ func TestAnAcquireThatIsAnsweredAfterItsLeaseIsNotDelivered(t *testing.T) {
 	mustAcquire(t, s, "k", time.Minute)
 }
 
+// The requests are late, so for Redis the leases are young when their answers are too late.
+func TestALeaseThatIsNotDeliveredIsReleased(t *testing.T) {
+	s, server, link, o := linked(t)
+	o.URL = server.URL()
+	other := open(t, second(t, o))
+	const ttl = 400 * time.Millisecond
+	late := redistest.Rule{DelayRequest: 3 * ttl / 2}
+	link.Next(late, redistest.Rule{}, late) // acquire, release, acquire
+	if g, err := s.Acquire(t.Context(), scope, "k", ttl); !errors.Is(err, backend.ErrUnavailable) || g.Acquired {
+		t.Fatalf("Acquire = %+v, %v; want ErrUnavailable", g, err)
+	}
+	mustAcquire(t, other, "k", time.Minute)
+}
+
 func TestAnAcquireThatIsAlwaysAnsweredTooLateIsUnavailable(t *testing.T) {
 	s, _, _, _ := linked(t)
 	g, err := s.Acquire(t.Context(), scope, "k", time.Nanosecond) // it takes longer than that to ask

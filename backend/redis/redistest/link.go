@@ -29,6 +29,8 @@ type Rule struct {
 	// Hold keeps the request back until the channel is closed. The client may have closed
 	// its connection by then; the request arrives nevertheless.
 	Hold <-chan struct{}
+	// DelayRequest keeps the request back for so long, and it arrives on its own connection.
+	DelayRequest time.Duration
 	// DropAnswer swallows the answer and all that follows on this connection.
 	DropAnswer bool
 	// DelayAnswer keeps the answer back for so long.
@@ -222,6 +224,9 @@ func (l *Link) obey(rule Rule, server net.Conn, request []byte) {
 			}
 		})
 		return
+	}
+	if rule.DelayRequest > 0 {
+		<-time.After(rule.DelayRequest)
 	}
 	_, _ = server.Write(request) // who waits for its answer sees that it failed
 	for range rule.Copies {

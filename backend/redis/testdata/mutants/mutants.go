@@ -44,7 +44,7 @@ var mutants = []mutant{
 	one("an applied release is said to be nothing", cancelled, "settle.go", "if cancelled && (was.changed()", "if cancelled && (false"),
 	one("what was written is taken for unsent", cancelled+"|InDoubt", "call.go", "c.copied = true\n", ""),
 	one("an answer after the lease is delivered", cancelled, "lock.go", "|| time.Since(sent) < ttl {", "|| time.Since(sent) >= 0 {"),
-	one("a late grant is not released", cancelled, "lock.go", "if _, err := s.release(ctx, id, grant.Token); err != nil {", "if false {"),
+	one("a late grant is not released", "NotDelivered", "lock.go", "if _, err := s.release(ctx, id, grant.Token); err != nil {", "if false {"),
 
 	one("token = now only", locks+"|Tokens", "lua/acquire.lua", "math.max(tonumber(last) + 1, tonumber(now), tonumber(floor) + 1)", "tonumber(now)"),
 	one("token = last + 1 only", locks, "lua/acquire.lua", "math.max(tonumber(last) + 1, tonumber(now), tonumber(floor) + 1)", "tonumber(last) + 1"),
@@ -53,7 +53,7 @@ var mutants = []mutant{
 	one("token unbounded", "TokensEnd", "lua/acquire.lua", "if token >= 9007199254740992 then", "if false then"),
 	one("tokens at once after a restart", "ClockIsPast", "watch.go", "w.clock.floor() + w.opts.MaxClockSkew.Microseconds()", "0"),
 
-	one("acquire takes a live lease over", locks, "lua/acquire.lua", "if held then\n", "if false then\n"),
+	one("acquire takes a live lease over", locks, "lua/acquire.lua", "if held then return decline", "if false then return decline"),
 	one("renew revives", locks, "lua/renew.lua", "if not (token == last and live(retention)) then", "if not (token == last) then"),
 	one("renew without comparing", locks, "lua/renew.lua", "token == last and ", ""),
 	one("renew shortens", locks, "lua/renew.lua", "if end_ms > redis.call('PTTL', key) then", "if true then"),
