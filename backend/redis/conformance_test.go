@@ -12,8 +12,8 @@ import (
 // harness runs the suite with two proxies on one Redis, by the machine's clock.
 func harness(configure func(t *testing.T) Options) backendtest.Harness {
 	return backendtest.Harness{
-		Unit:  80 * time.Millisecond,
-		Slack: 30 * time.Millisecond,
+		Unit:  120 * time.Millisecond,
+		Slack: 40 * time.Millisecond,
 		New: func(t *testing.T) backendtest.Env {
 			o := configure(t)
 			start := time.Now()

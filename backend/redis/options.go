@@ -80,7 +80,7 @@ func (o *Options) validate() error {
 }
 
 // withDefaults gives a copy that says everything.
-func (o Options) withDefaults() Options { //nolint:revive // the receiver is the copy
+func (o Options) withDefaults() Options {
 	if o.Namespace == "" {
 		o.Namespace = DefaultNamespace
 	}

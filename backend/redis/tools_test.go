@@ -48,7 +48,7 @@ func options(t testing.TB, url string) Options {
 		URL:       url,
 		Namespace: "test:" + rand.Text(),
 		StateFile: filepath.Join(t.TempDir(), "state.json"),
-		Timeout:   2 * time.Second,
+		Timeout:   3 * time.Second,
 		Log:       slog.New(slog.NewTextHandler(&logBuffer{}, nil)),
 	}
 }
