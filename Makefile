@@ -19,7 +19,7 @@ DURATION ?= 60s
 ARGS ?=
 
 # Programs under testdata, which ./... leaves out.
-PROGRAMS = ./testdata/clients/... ./backend/inprocess/testdata/mutants ./backend/redis/testdata/mutants ./torture/testdata/mutants
+PROGRAMS = ./testdata/clients/... ./testdata/bench/... ./backend/inprocess/testdata/mutants ./backend/redis/testdata/mutants ./torture/testdata/mutants
 
 GOLANGCI_VERSION = v2.15.0
 # A linter built by an older Go refuses a newer one's code.

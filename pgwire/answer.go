@@ -20,6 +20,19 @@ type answers struct {
 	due bool
 	// torn is where a message begins that is not whole yet, plus 1; 0: there is none.
 	torn int
+	// tag is where the last CommandComplete begins.
+	tag int
+}
+
+// takeTag takes back the last message, which is a CommandComplete: what it tells is not
+// done before its transaction is.
+func (a *answers) takeTag() (message []byte) {
+	last := a.buf[min(a.tag, len(a.buf)):]
+	if len(last) >= frameHeader && last[0] == 'C' && len(last) == 1+int(binary.BigEndian.Uint32(last[1:])) {
+		message = append(message, last...)
+		a.buf = a.buf[:a.tag]
+	}
+	return message
 }
 
 // mend drops a message that is not whole.
@@ -62,6 +75,7 @@ func (a *answers) readyForQuery(status byte) {
 }
 
 func (a *answers) commandComplete(tag string) {
+	a.tag = len(a.buf)
 	start := a.begin('C')
 	a.buf = append(a.buf, tag...)
 	a.buf = append(a.buf, 0)
@@ -70,6 +84,7 @@ func (a *answers) commandComplete(tag string) {
 
 // selected is the tag of a query.
 func (a *answers) selected(rows int) {
+	a.tag = len(a.buf)
 	start := a.begin('C')
 	a.buf = append(a.buf, "SELECT "...)
 	a.buf = strconv.AppendInt(a.buf, int64(rows), 10)

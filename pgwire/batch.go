@@ -1,7 +1,7 @@
 package pgwire
 
 import (
-	"strings"
+	"errors"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jeroenrinzema/psql-wire/codes"
@@ -17,27 +17,45 @@ type batch struct {
 	s *session
 	// hidden: the upstream is in a transaction block that the client did not begin.
 	hidden bool
+	// standard: standard_conforming_strings when the query came, by which all of it is
+	// read, whatever its statements set.
+	standard bool
 }
 
 // queryBatch answers the query and leaves the upstream in the transaction that the
 // client is told of.
 func (s *session) queryBatch(script *planner.Script) {
 	s.announce(script)
-	b := &batch{s: s}
-	err := error(errEncoding)
-	if !s.text.converts() {
-		err = b.run(script)
-	}
+	b := &batch{s: s, standard: s.standard}
+	err := b.run(script)
 	if err == nil && b.hidden {
-		err = b.relay("COMMIT", true)
+		err = b.commit()
 	}
 	if err != nil {
 		err = b.failed(err)
 	}
-	s.endQuery(err)
+	if !s.over {
+		s.endQuery(err)
+	}
+}
+
+// commit ends the transaction that the client did not begin. The last statement is not
+// complete before that.
+func (b *batch) commit() error {
+	tag := b.s.out.takeTag()
+	if err := b.control("COMMIT"); err != nil {
+		return err
+	}
+	b.s.out.buf = append(b.s.out.buf, tag...)
+	return nil
 }
 
 func (b *batch) run(script *planner.Script) error {
+	if b.s.up.inSeries() {
+		if err := b.leaveSeries(); err != nil {
+			return err
+		}
+	}
 	for _, st := range script.Statements {
 		b.s.adoptStatus()
 		if b.s.state == failed && !st.EndsTransaction() {
@@ -53,22 +71,54 @@ func (b *batch) run(script *planner.Script) error {
 	return nil
 }
 
+// leaveSeries ends a series that the client has begun and not ended: the query is part of
+// its transaction. Nothing tells whether that is a block but the warning of a BEGIN
+// within one.
+func (b *batch) leaveSeries() error {
+	inBlock, refused := false, false
+	fs, err := b.s.ask("C",
+		&pgproto3.Close{ObjectType: 'S', Name: beginName},
+		&pgproto3.Parse{Name: beginName, Query: "BEGIN"},
+		&pgproto3.Bind{PreparedStatement: beginName, DestinationPortal: beginName},
+		&pgproto3.Execute{Portal: beginName})
+	if err != nil {
+		return err
+	}
+	for _, frame := range fs.split() {
+		switch frame[0] {
+		case 'N':
+			inBlock = true
+		case 'E':
+			refused = true // it had failed
+			b.s.up.failSeries()
+		}
+	}
+	b.hidden = !inBlock && !refused
+	return b.s.closeSeries()
+}
+
+// beginName is the statement that leaveSeries runs.
+const beginName = "_raisin_begin"
+
 // begin makes sure that there is a transaction.
 func (b *batch) begin() error {
 	if status, _ := b.s.up.transaction(); status != statusIdle {
 		return nil
 	}
 	b.hidden = true
-	return b.relay("BEGIN", true)
+	return b.control("BEGIN")
 }
 
 // failed tells the client of an error, and makes the upstream's transaction what it
 // would be after it. It returns an error only if the upstream is lost.
 func (b *batch) failed(err error) error {
-	if b.s.up.isLost() {
+	if _, theirs := errors.AsType[*upstreamError](err); b.s.up.isLost() && !theirs {
 		return err
 	}
 	b.s.fail(err)
+	if b.s.over {
+		return nil
+	}
 	abort := b.s.mustAbort
 	b.s.mustAbort = false
 	if b.s.up.inSeries() {
@@ -80,7 +130,7 @@ func (b *batch) failed(err error) error {
 	case status == statusIdle: // a COMMIT that failed has rolled back
 		return nil
 	case b.hidden:
-		return b.relay("ROLLBACK", true)
+		return b.control("ROLLBACK")
 	case abort:
 		return b.s.abortUpstream()
 	}
@@ -88,12 +138,12 @@ func (b *batch) failed(err error) error {
 }
 
 func (b *batch) statement(st *planner.Statement) error {
-	if (mixed(st) != nil || st.Mentions) && b.s.up.dirty {
+	if (st.Mentions || b.s.isOurStatement(st)) && b.s.up.dirty {
 		if err := b.s.readFacts(); err != nil {
 			return err
 		}
 	}
-	if m := mixed(st); m != nil {
+	if b.s.involved(st) {
 		return b.mixed(st)
 	}
 	if st.Mentions || b.s.isOurStatement(st) {
@@ -101,16 +151,12 @@ func (b *batch) statement(st *planner.Statement) error {
 		return b.s.runStatement(st)
 	}
 	if branch, ok := st.UseBranch(); ok {
-		return b.relay(setBranch(branch), false)
+		return b.relay(useBranch(branch), st.Start)
 	}
 	if t, ok := st.Action.(*planner.Transaction); ok && b.hidden {
-		return b.control(t, st.Text)
+		return b.transaction(t, st)
 	}
-	if strings.HasPrefix(strings.ToLower(st.Text), "copy") {
-		return pgerr.Newf(codes.FeatureNotSupported, "COPY beside a raisin_ function in one query is not supported yet").
-			WithHint("Send it in a query of its own.")
-	}
-	return b.relay(st.Text, false)
+	return b.relay(st.Text, st.Start)
 }
 
 // mixed runs a statement that the upstream has a part in, within the transaction.
@@ -121,17 +167,17 @@ func (b *batch) mixed(st *planner.Statement) error {
 	return b.s.closeSeries()
 }
 
-// control is a transaction command in a transaction that the client did not begin.
-func (b *batch) control(t *planner.Transaction, text string) error {
+// transaction is a transaction command in a transaction that the client did not begin.
+func (b *batch) transaction(t *planner.Transaction, st *planner.Statement) error {
 	switch t.Kind {
 	case planner.Begin:
-		b.hidden = false // from here on the client did
 		for _, m := range t.Modes {
 			// By name, as SET TRANSACTION does: the text may have any form.
-			if err := b.relay("SET LOCAL "+m.Name+" = '"+m.Values[0].Text+"'", true); err != nil {
+			if err := b.control("SET LOCAL " + m.Name + " = '" + m.Values[0].Text + "'"); err != nil {
 				return err
 			}
 		}
+		b.hidden = false // from here on the client has begun it
 		b.s.out.commandComplete(t.Tag)
 		return nil
 	case planner.Commit, planner.Rollback:
@@ -140,33 +186,53 @@ func (b *batch) control(t *planner.Transaction, text string) error {
 		}
 		b.s.warn(codes.NoActiveSQLTransaction, "there is no transaction in progress")
 		b.hidden = false
-		return b.relay(text, false)
+		return b.relay(st.Text, st.Start)
 	}
 	return pgerr.Newf(codes.NoActiveSQLTransaction, "%s can only be used in transaction blocks", savepointCommands[t.Kind])
 }
 
-// relay sends one statement upstream and passes its answers on, unless they are hidden.
-func (b *batch) relay(text string, hidden bool) error {
-	s := b.s
-	s.up.dirty = true
-	fs, err := s.up.exchange(encode(&pgproto3.Query{String: text}), func(kind byte) bool { return kind == 'Z' })
+// relay sends one statement upstream and passes its answers on. In its query before
+// characters stand before it.
+func (b *batch) relay(text string, before int) error {
+	if b.s.refresh(); b.standard != b.s.standard {
+		text = planner.Portable(text, b.standard)
+	}
+	encoded, err := b.s.text.toClient(text)
 	if err != nil {
 		return err
 	}
-	return s.each(fs, func(kind byte, body []byte) error {
-		switch {
-		case kind == 'E':
-			f := &upstreamError{}
-			if err := f.response.Decode(body); err != nil {
-				return err
+	b.s.up.dirty = true
+	return b.s.stream(encode(&pgproto3.Query{String: encoded}), untilReady, func(kind byte, body []byte) error {
+		switch kind {
+		case 'E':
+			err := refusal(body)
+			if f, ok := errors.AsType[*upstreamError](err); ok && f.response.Position > 0 {
+				f.response.Position += int32(before)
 			}
-			return f
-		case kind != 'Z' && !hidden:
-			s.pass(kind, body)
+			return err
+		case 'Z':
+			return nil
+		}
+		b.s.pass(kind, body)
+		return nil
+	})
+}
+
+// control sends a command upstream that the client does not know of.
+func (b *batch) control(text string) error {
+	fs, err := b.s.up.exchange(encode(&pgproto3.Query{String: text}), untilReady)
+	if err != nil {
+		return err
+	}
+	return b.s.each(fs, func(kind byte, body []byte) error {
+		if kind == 'E' {
+			return refusal(body)
 		}
 		return nil
 	})
 }
+
+func untilReady(kind byte) bool { return kind == 'Z' }
 
 // isOurStatement says whether a statement is about a prepared statement of ours.
 func (s *session) isOurStatement(st *planner.Statement) bool {
@@ -176,5 +242,5 @@ func (s *session) isOurStatement(st *planner.Statement) bool {
 	case *planner.Deallocate:
 		return a.Name != "" && s.statements[nameKey(a.Name)] != nil
 	}
-	return false
+	return s.executesWithin(st) || s.preparesOurs(st) || isEmptyBranch(st)
 }

@@ -5,20 +5,26 @@
 //
 //	server.go       accepting, the table of sessions, cancel requests, the end
 //	startup.go      from the first byte to ReadyForQuery: TLS, versions, who it is
+//	authquery.go    users that the upstream knows; throttle.go, who fails again and again
 //	session.go      the driver of a session: reading, writing, planning, waiting
 //	step.go         the fast path: answers the frames that are there, without I/O
 //	query.go        the simple query
 //	extended.go     Parse, Bind, Describe, Execute, Close, Sync
 //	portal.go       running a statement, rows and their limits
+//	kept.go         how much a session may keep under names
 //	env.go          what a session tells plans, and its commands (SET, PREPARE, …)
 //	transaction.go  the states of a transaction
 //	frame.go        messages in; answer.go, messages out; text.go, encodings
 //	upstream.go     the PostgreSQL behind: opening it, greeting clients as it does
-//	route.go        what of a client's messages is ours, and when it has its turn
+//	route.go        what of a client's messages is ours; route_text.go, which texts are
+//	turn.go         when ours has its turn; facts.go, what it depends on
 //	relay.go        the way there and back, and the account of what is owed
+//	long.go         messages that pass while they arrive
 //	held.go         BEGIN while the upstream is not open
 //	mixed.go        statements that both have a part in; batch.go, several in one query
 //	probe.go        what such a statement means; mixed_rows.go, its rows
+//	prepare.go      SQL's PREPARE and EXECUTE of such statements
+//	exchange.go     what the session says to the upstream by itself
 //	series.go       messages of ours up to a Sync, in step with the client's own
 //	auth/           who a client is; settings/, run-time parameters
 //	wiretest/       the runner of wire scripts, for tests
@@ -51,6 +57,7 @@
 // # Known gaps
 //
 // Without an upstream, what only a PostgreSQL can answer is refused with 0A000: SQL
-// cursors, COPY, LISTEN and the function call protocol need one. A message to the
-// upstream is read whole before it is sent on; rows back are not.
+// cursors, COPY, LISTEN and the function call protocol need one. A statement with its
+// text (Query, Parse), a Bind of a statement with calls and a row for which calls run
+// are in memory as a whole.
 package pgwire

@@ -26,6 +26,9 @@ func (s *session) Call(f *sqlfuncs.Function, args []datum.Datum) (sqlfuncs.Row, 
 	if s.server.cfg.Upstream == nil {
 		s.refresh() // the statement itself may have changed the branch
 	}
+	if s.text.unsafe { // since the statement was prepared
+		return sqlfuncs.Row{}, errEncoding
+	}
 	ctx := s.callCtx
 	if !s.deadline.IsZero() {
 		var cancel context.CancelFunc
@@ -140,6 +143,8 @@ func (s *session) command(st *planner.Statement) (tag string, err error) {
 		return "RESET", nil
 	case *planner.Prepare:
 		return "PREPARE", s.keep(a.Name, a.Statement)
+	case *planner.PrepareMixed:
+		return "PREPARE", s.prepareMixed(st, a)
 	case *planner.Deallocate:
 		return s.deallocate(a.Name)
 	case *planner.Discard:
@@ -189,13 +194,13 @@ func (s *session) setMode(m planner.Mode, local bool) error {
 
 func (s *session) deallocate(name string) (tag string, err error) {
 	if name == "" {
-		clear(s.statements)
+		s.dropStatements()
 		return "DEALLOCATE ALL", nil
 	}
 	if _, err := s.statement(name); err != nil {
 		return "", err
 	}
-	delete(s.statements, nameKey(name))
+	s.dropStatement(nameKey(name))
 	return "DEALLOCATE", nil
 }
 
@@ -209,8 +214,8 @@ func (s *session) discard(tag string) error {
 	if s.pipelined {
 		return pgerr.Newf(codes.ActiveSQLTransaction, "DISCARD ALL cannot be executed within a pipeline")
 	}
-	clear(s.portals)
-	clear(s.statements)
+	s.dropNamedPortals()
+	s.dropStatements()
 	if err := s.vars.Reset("session_authorization"); err != nil {
 		return err
 	}
@@ -220,12 +225,12 @@ func (s *session) discard(tag string) error {
 
 func (s *session) closeCursor(name string) (tag string, err error) {
 	if name == "" {
-		clear(s.portals)
+		s.dropNamedPortals()
 		return "CLOSE CURSOR ALL", nil
 	}
 	if s.portals[name] == nil {
 		return "", pgerr.Newf(codes.InvalidCursorName, "cursor \"%s\" does not exist", name)
 	}
-	delete(s.portals, name)
+	s.dropNamedPortal(name)
 	return "CLOSE CURSOR", nil
 }

@@ -129,13 +129,28 @@ const maxName = 63
 
 func nameKey[T string | []byte](name T) T { return name[:min(len(name), maxName)] }
 
+func errStatementExists(name string) error {
+	return pgerr.Newf(codes.DuplicatePreparedStatement, "prepared statement \"%s\" already exists", name)
+}
+
 // keep stores a named prepared statement, of the protocol or of SQL: they share
 // their names.
 func (s *session) keep(name string, st *planner.Statement) error {
-	if s.statements[nameKey(name)] != nil {
-		return pgerr.Newf(codes.DuplicatePreparedStatement, "prepared statement \"%s\" already exists", name)
+	taken := s.statements[nameKey(name)] != nil
+	if !taken && s.up != nil && s.up.named.Load() {
+		var err error
+		if taken, err = s.upstreamHas(name); err != nil {
+			return err
+		}
+	}
+	if taken {
+		return errStatementExists(name)
+	}
+	if err := s.roomForStatement(); err != nil {
+		return err
 	}
 	s.statements[nameKey(name)] = st
+	s.statementBytes += statementBytes(st)
 	return nil
 }
 
@@ -184,6 +199,9 @@ func (s *session) bind(body []byte) verdict {
 	if err := s.authorize(st); err != nil {
 		return s.failSeries(err)
 	}
+	if len(portalName) == 0 {
+		s.portalVoid = true
+	}
 	p, err := s.newPortal(portalName, st)
 	if err != nil {
 		return s.failSeries(err)
@@ -191,6 +209,10 @@ func (s *session) bind(body []byte) verdict {
 	if err := s.fillPortal(p, &m, values); err != nil {
 		s.dropPortal(p)
 		return s.failSeries(err)
+	}
+	if p != &s.unnamedPortal {
+		p.kept = portalBytes(p)
+		s.portalBytes += p.kept
 	}
 	s.out.bindComplete()
 	return needInput
@@ -233,6 +255,9 @@ func (s *session) newPortal(name []byte, st *planner.Statement) (*portal, error)
 	if s.portals[string(nameKey(name))] != nil {
 		return nil, pgerr.Newf(codes.DuplicateCursor, "cursor \"%s\" already exists", name)
 	}
+	if err := s.roomForPortal(); err != nil {
+		return nil, err
+	}
 	p := &portal{}
 	p.reset(string(name), st, len(s.savepoints))
 	s.portals[nameKey(p.name)] = p
@@ -242,7 +267,7 @@ func (s *session) newPortal(name []byte, st *planner.Statement) (*portal, error)
 func (s *session) dropPortal(p *portal) {
 	p.state = portalAbsent
 	if p != &s.unnamedPortal {
-		delete(s.portals, nameKey(p.name))
+		s.dropNamedPortal(nameKey(p.name))
 	}
 }
 
@@ -430,10 +455,11 @@ func (s *session) describe(body []byte) verdict {
 	if kind == 'S' {
 		s.out.parameterDescription(st.Params)
 	}
+	target, err := s.target(st)
 	if columns == nil {
 		s.out.noData()
-	} else if st.Described != nil {
-		s.out.describeAs(st.Described, result)
+	} else if err == nil && target.Described != nil {
+		s.out.describeAs(target.Described, result)
 	} else {
 		s.describeRows(columns, result)
 	}
@@ -487,7 +513,7 @@ func (s *session) close(body []byte) verdict {
 	case kind == 'S' && len(name) == 0:
 		s.unnamed = nil
 	case kind == 'S':
-		delete(s.statements, string(nameKey(name)))
+		s.dropStatement(string(nameKey(name)))
 	case kind == 'P':
 		if p, err := s.portalOf(name); err == nil {
 			s.dropPortal(p)

@@ -17,6 +17,9 @@ const frameHeader = 5
 // idle session keeps.
 const readChunk = 4 << 10
 
+// bulkChunk is the room for one read amid a long message.
+const bulkChunk = 64 << 10
+
 // maxSmallMessage is PostgreSQL's PQ_SMALL_MESSAGE_LIMIT, for the messages that
 // hold little more than a name.
 const maxSmallMessage = 10000
@@ -45,6 +48,8 @@ type inbound struct {
 	start int
 	end   int
 	limit int // greatest length of one message, as the protocol counts it
+	// bulk: the middle of a long message is read, in larger parts.
+	bulk bool
 }
 
 // peek returns the first frame if all of it is there. The body lies in the
@@ -72,8 +77,11 @@ func (b *inbound) peek() (kind byte, body []byte, ok bool, err error) {
 }
 
 // skip drops the frame that peek returned, by its body.
-func (b *inbound) skip(body []byte) {
-	b.start += frameHeader + len(body)
+func (b *inbound) skip(body []byte) { b.drop(frameHeader + len(body)) }
+
+// drop drops the first n bytes.
+func (b *inbound) drop(n int) {
+	b.start += n
 	if b.start == b.end {
 		b.start, b.end = 0, 0
 	}
@@ -94,7 +102,9 @@ func (b *inbound) fill(r io.Reader) error {
 func (b *inbound) makeRoom() {
 	unread := b.end - b.start
 	switch {
-	case unread == 0 && cap(b.buf) > readChunk:
+	case b.bulk && unread == 0 && cap(b.buf) < bulkChunk:
+		b.buf = make([]byte, bulkChunk)
+	case !b.bulk && unread == 0 && cap(b.buf) > readChunk:
 		b.buf, b.start, b.end = make([]byte, readChunk), 0, 0 // the long message is over
 	case b.end < len(b.buf):
 	case b.start > 0 && unread <= len(b.buf)/2:

@@ -33,7 +33,7 @@ func (s *session) holds(script *planner.Script) bool {
 // runs the upstream may be open: then it is the upstream's.
 func (s *session) controlHeld(st *planner.Statement, t *planner.Transaction) (tag string, err error) {
 	if s.up != nil {
-		return "", (&batch{s: s}).relay(st.Text, false)
+		return "", (&batch{s: s, standard: s.standard}).relay(st.Text, st.Start)
 	}
 	if tag, err = s.control(t); err != nil {
 		return "", err
@@ -52,7 +52,7 @@ func (s *session) releaseBegin() error {
 	}
 	begin := s.heldBegin
 	s.heldBegin = ""
-	fs, err := s.up.exchange(encode(&pgproto3.Query{String: begin}), func(kind byte) bool { return kind == 'Z' })
+	fs, err := s.up.exchange(encode(&pgproto3.Query{String: begin}), untilReady)
 	if err != nil {
 		return err
 	}

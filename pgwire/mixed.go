@@ -2,6 +2,7 @@ package pgwire
 
 import (
 	"encoding/binary"
+	"errors"
 	"strconv"
 	"strings"
 
@@ -33,10 +34,20 @@ type upstreamError struct{ response pgproto3.ErrorResponse }
 
 func (f *upstreamError) Error() string { return f.response.Message }
 
-// failure makes the user's error of one about a text of ours.
-func failure(body []byte, text *planner.Text) error {
+// refusal reads an error of the upstream's.
+func refusal(body []byte) error {
 	f := &upstreamError{}
 	if err := f.response.Decode(body); err != nil {
+		return err
+	}
+	return f
+}
+
+// failure makes the user's error of one about a text of ours.
+func failure(body []byte, text *planner.Text) error {
+	err := refusal(body)
+	f, ok := errors.AsType[*upstreamError](err)
+	if !ok {
 		return err
 	}
 	r := &f.response
@@ -83,15 +94,14 @@ func (s *session) runMixed(p *portal, maxRows int, describe bool) error {
 		if err != nil {
 			return err
 		}
-		if err := s.openMain(p, values); err != nil {
+		opening, err := s.openMain(p, values)
+		if err != nil {
 			return err
 		}
-		p.state = portalOpen
-		if describe && p.bound.Columns != nil {
-			s.out.describeAs(p.bound.Described, p.formats)
-		}
+		p.state, p.undescribed = portalOpen, describe && p.bound.Columns != nil
+		return s.fetch(p, maxRows, opening)
 	}
-	return s.fetch(p, maxRows)
+	return s.fetch(p, maxRows, nil)
 }
 
 func (s *session) runMixedAgain(p *portal) error {
@@ -106,15 +116,12 @@ func (s *session) runMixedAgain(p *portal) error {
 	return nil
 }
 
-// callFirst computes the arguments of the calls that run before the statement, makes
-// those calls, and returns the values of the hidden parameters.
+// callFirst prepares the statement and computes the arguments of the calls that run
+// before it, makes those calls, and returns the values of the hidden parameters.
 func (s *session) callFirst(p *portal) ([]datum.Datum, error) {
 	m := mixed(p.bound)
 	results := make([]*sqlfuncs.Row, len(m.Calls))
-	if m.Args.SQL == "" {
-		return m.Values(results, nil), nil
-	}
-	guards, args, err := s.arguments(p)
+	guards, args, err := s.prepareMain(p)
 	if err != nil {
 		return nil, err
 	}
@@ -131,18 +138,24 @@ func (s *session) callFirst(p *portal) ([]datum.Datum, error) {
 	return m.Values(results, guards), nil
 }
 
-// arguments computes the guards and the arguments of each call, nil for one that a guard
-// forbids: here, if that is certain to give what the upstream would, else there.
-func (s *session) arguments(p *portal) (guards []bool, args [][]datum.Datum, err error) {
+// prepareMain has the upstream prepare the statement, and computes the guards and the
+// arguments of each call, nil for one that a guard forbids: here, if that is certain to
+// give what the upstream would, else there. A statement that is not any more what it was
+// when the client prepared it fails before any call runs.
+func (s *session) prepareMain(p *portal) (guards []bool, args [][]datum.Datum, err error) {
 	m := mixed(p.bound)
-	if local := m.Local(p.bound.Params); local != nil {
+	local := false
+	if evaluator := m.Local(p.bound.Params); evaluator != nil && m.Args.SQL != "" {
 		if params, ok := s.readRaw(p); ok {
-			return local.Eval(params)
+			local = true
+			if guards, args, err = evaluator.Eval(params); err != nil {
+				return nil, nil, err
+			}
 		}
 	}
-	row, err := s.askArguments(p)
-	if err != nil {
-		return nil, nil, err
+	row, err := s.askArguments(p, m.Args.SQL != "" && !local)
+	if err != nil || local || m.Args.SQL == "" {
+		return guards, args, err
 	}
 	guards = make([]bool, m.Guards)
 	for i := range guards {
@@ -150,7 +163,7 @@ func (s *session) arguments(p *portal) (guards []bool, args [][]datum.Datum, err
 	}
 	args = make([][]datum.Datum, len(m.Calls))
 	for i := range m.Calls {
-		if args[i], err = readArguments(&m.Calls[i], row, guards); err != nil {
+		if args[i], err = s.readArguments(&m.Calls[i], row, guards); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -176,22 +189,55 @@ func (s *session) readRaw(p *portal) (params []datum.Datum, ok bool) {
 	return params, true
 }
 
-// askArguments has the upstream compute the guards and the arguments.
-func (s *session) askArguments(p *portal) (row [][]byte, err error) {
+// askArguments has the upstream prepare the statement, but for COPY, whose text is not
+// known yet, and compute the guards and the arguments if that is asked for.
+func (s *session) askArguments(p *portal, compute bool) (row [][]byte, err error) {
 	m := mixed(p.bound)
-	fs, err := s.ask("C",
-		&pgproto3.Close{ObjectType: 'S', Name: argsName},
-		&pgproto3.Parse{Name: argsName, Query: m.Args.SQL, ParameterOIDs: oids(p.bound.Params)},
-		bindRaw(argsName, argsName, p.raw, nil, nil),
-		&pgproto3.Execute{Portal: argsName})
+	var messages []pgproto3.FrontendMessage
+	last, parsing := "Tn", &m.Main
+	if !m.Copy {
+		sql, err := s.sql(p.bound, &m.Main)
+		if err != nil {
+			return nil, err
+		}
+		messages = append(messages,
+			&pgproto3.Close{ObjectType: 'S', Name: mainName},
+			&pgproto3.Parse{Name: mainName, Query: sql, ParameterOIDs: append(oids(p.bound.Params), hiddenTypes(m)...)},
+			&pgproto3.Describe{ObjectType: 'S', Name: mainName})
+	}
+	if compute {
+		sql, err := s.sql(p.bound, &m.Args)
+		if err != nil {
+			return nil, err
+		}
+		last = "C"
+		messages = append(messages,
+			&pgproto3.Close{ObjectType: 'S', Name: argsName},
+			&pgproto3.Parse{Name: argsName, Query: sql, ParameterOIDs: oids(p.bound.Params)},
+			bindRaw(argsName, argsName, p.raw, nil, nil),
+			&pgproto3.Execute{Portal: argsName})
+	}
+	if len(messages) == 0 {
+		return nil, nil
+	}
+	fs, err := s.ask(last, messages...)
 	if err != nil {
 		return nil, err
 	}
-	s.dropLater(argsName)
+	if compute {
+		s.dropLater(argsName)
+	}
+	if m.Copy {
+		parsing = &m.Args
+	}
 	err = s.each(fs, func(kind byte, body []byte) error {
 		switch kind {
 		case 'E':
-			return failure(body, &m.Args)
+			return failure(body, parsing)
+		case '1':
+			parsing = &m.Args // if there is another
+		case 'T', 'n':
+			return p.checkColumns(kind, body)
 		case 'D':
 			row = readRow(body)
 		}
@@ -200,9 +246,38 @@ func (s *session) askArguments(p *portal) (row [][]byte, err error) {
 	return row, err
 }
 
+func hiddenTypes(m *planner.Mixed) []uint32 {
+	types := make([]uint32, len(m.Hidden))
+	for i, h := range m.Hidden {
+		types[i] = uint32(h.Type)
+	}
+	return types
+}
+
+// checkColumns compares the columns that the statement has with those that the client
+// was told.
+func (p *portal) checkColumns(kind byte, body []byte) error {
+	var now []planner.Column
+	if kind == 'T' {
+		now = readColumns(body)
+	}
+	hidden := 0
+	if rows := mixed(p.bound).Rows; rows != nil {
+		hidden = len(rows.Hidden)
+	}
+	same := len(now) == len(p.bound.Columns)+hidden
+	for i := range p.bound.Columns {
+		same = same && now[i].Type == p.bound.Columns[i].Type && now[i].Typmod == p.bound.Columns[i].Typmod
+	}
+	if !same {
+		return pgerr.Newf(codes.FeatureNotSupported, "cached plan must not change result type")
+	}
+	return nil
+}
+
 // readArguments reads the arguments of one call, unless a guard keeps it from running:
 // then they are nil.
-func readArguments(call *planner.MixedCall, row [][]byte, guards []bool) ([]datum.Datum, error) {
+func (s *session) readArguments(call *planner.MixedCall, row [][]byte, guards []bool) ([]datum.Datum, error) {
 	for _, g := range call.Guards {
 		if !guards[g] {
 			return nil, nil
@@ -214,7 +289,11 @@ func readArguments(call *planner.MixedCall, row [][]byte, guards []bool) ([]datu
 			args[i] = datum.Null
 			continue
 		}
-		v, err := datum.Parse(call.Func.Args[i].Type, string(row[column]))
+		text, err := s.text.fromClient(row[column])
+		if err != nil {
+			return nil, err
+		}
+		v, err := datum.Parse(call.Func.Args[i].Type, string(text))
 		if err != nil {
 			return nil, err
 		}
@@ -251,49 +330,49 @@ func bindRaw(portal, statement string, raw []rawValue, hidden [][]byte, result [
 	return b
 }
 
-// openMain opens the portal of the statement itself in the upstream.
-func (s *session) openMain(p *portal, values []datum.Datum) error {
+// openMain makes the messages that open the portal of the statement in the upstream. They
+// go together with the first Execute: between the two a statement_timeout would count.
+func (s *session) openMain(p *portal, values []datum.Datum) ([]pgproto3.FrontendMessage, error) {
 	m := mixed(p.bound)
-	text, types := &m.Main, oids(p.bound.Params)
-	var hidden [][]byte
-	raw := p.raw
+	s.lastPortal++
+	p.upstream, p.tag, p.text = reservedPrefix+"p"+strconv.Itoa(s.lastPortal), "", &m.Main
+	opening := []pgproto3.FrontendMessage{&pgproto3.Close{ObjectType: 'P', Name: p.upstream}}
 	if m.Copy {
 		copied := m.CopySQL(values)
-		text, types, raw = &copied, nil, nil
-	} else {
-		for i, h := range m.Hidden {
-			encoded, err := encodeHidden(h.Type, values[i])
-			if err != nil {
-				return err
-			}
-			types = append(types, uint32(h.Type))
-			hidden = append(hidden, encoded)
-		}
+		p.text = &copied
+		sql, err := s.sql(p.bound, p.text)
+		return append(opening,
+			&pgproto3.Close{ObjectType: 'S', Name: mainName},
+			&pgproto3.Parse{Name: mainName, Query: sql},
+			bindRaw(p.upstream, mainName, nil, nil, nil)), err
 	}
-	s.lastPortal++
-	p.upstream = "_raisin_p" + strconv.Itoa(s.lastPortal)
-	p.tag = ""
-	fs, err := s.ask("2",
-		&pgproto3.Close{ObjectType: 'S', Name: mainName},
-		&pgproto3.Parse{Name: mainName, Query: text.SQL, ParameterOIDs: types},
-		bindRaw(p.upstream, mainName, raw, hidden, s.mainFormats(p)))
-	if err != nil {
-		return err
-	}
-	return s.each(fs, func(kind byte, body []byte) error {
-		if kind == 'E' {
-			return failure(body, text)
+	var hidden [][]byte
+	for i, h := range m.Hidden {
+		encoded, err := s.encodeHidden(h.Type, values[i])
+		if err != nil {
+			return nil, err
 		}
-		return nil
-	})
+		hidden = append(hidden, encoded)
+	}
+	return append(opening, bindRaw(p.upstream, mainName, p.raw, hidden, s.mainFormats(p))), nil
 }
 
-func encodeHidden(t datum.Type, v datum.Datum) ([]byte, error) {
-	if v.Null {
-		return nil, nil
+// sql is a text as the upstream is to get it: in the client's encoding, and meaning under
+// the settings of now what it meant when it was planned.
+func (s *session) sql(st *planner.Statement, text *planner.Text) (string, error) {
+	sql := text.SQL
+	if st.Standard != s.standard {
+		sql = planner.Portable(sql, st.Standard)
 	}
-	b, err := datum.AppendBinary([]byte{}, t, v)
-	return b, err
+	return s.text.toClient(sql)
+}
+
+func (s *session) encodeHidden(t datum.Type, v datum.Datum) ([]byte, error) {
+	v, err := s.text.valueToClient(v)
+	if v.Null || err != nil {
+		return nil, err
+	}
+	return datum.AppendBinary([]byte{}, t, v)
 }
 
 // queryMixed answers a simple query of one statement that the upstream has a part in.
@@ -302,28 +381,31 @@ func (s *session) queryMixed(st *planner.Statement) {
 	if err := s.runMixedQuery(st); err != nil {
 		s.fail(err)
 	}
-	s.endSeries()
+	if !s.over {
+		s.endSeries()
+	}
 }
 
 func (s *session) runMixedQuery(st *planner.Statement) error {
 	if s.state == failed {
 		return errAborted
 	}
-	if s.text.converts() {
-		return errEncoding
-	}
 	s.up.openSeries()
 	s.beginImplicit()
+	s.refresh() // another statement of the query may have changed settings
 	if err := s.wrong(st); err != nil {
 		return err
 	}
-	known, err := s.probe(st, nil)
-	if err != nil {
-		return err
+	if mixed(st) != nil {
+		known, err := s.probe(st, nil)
+		if err != nil {
+			return err
+		}
+		st = known
 	}
 	if err := s.authorize(st); err != nil {
 		return err
 	}
-	s.ad.reset("", known, 0)
-	return s.runMixed(&s.ad, 0, true)
+	s.ad.reset("", st, 0)
+	return s.runPortal(&s.ad, 0, true)
 }

@@ -2,12 +2,14 @@ package pgwire
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgproto3"
+	"github.com/jeroenrinzema/psql-wire/codes"
 
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
@@ -50,36 +52,92 @@ func nextSlice(rows, size int) int {
 	return min(2*rows, mostRows)
 }
 
-// fetch passes on rows, up to maxRows if that is not 0, and at the end the tag.
-func (s *session) fetch(p *portal, maxRows int) error {
-	m := mixed(p.bound)
+// fetch passes on rows, up to maxRows if that is not 0, and at the end the tag. The
+// messages of opening go first.
+func (s *session) fetch(p *portal, maxRows int, opening []pgproto3.FrontendMessage) error {
+	if mixed(p.bound).Rows != nil {
+		return s.fetchSlices(p, maxRows, opening)
+	}
+	execute := s.request(append(opening, &pgproto3.Execute{Portal: p.upstream, MaxRows: uint32(maxRows)}))
+	suspended := false
+	err := s.stream(execute, endsWith("CsI"), func(kind byte, body []byte) error {
+		switch kind {
+		case '1', '3':
+		case '2':
+			s.describeOnce(p)
+		case 'E':
+			return s.fetchFailure(p, body)
+		case 's':
+			suspended = true
+		case 'C':
+			p.tag = strings.TrimSuffix(string(body), "\x00")
+			s.explainCalls(p)
+			s.out.commandComplete(p.tag)
+		default:
+			s.pass(kind, body)
+		}
+		return nil
+	})
+	if err == nil {
+		s.fetched(p, suspended)
+	}
+	return err
+}
+
+// describeOnce describes the rows that are about to come.
+func (s *session) describeOnce(p *portal) {
+	if p.undescribed {
+		p.undescribed = false
+		s.out.describeAs(p.bound.Described, p.formats)
+	}
+}
+
+// fetchFailure is an error of the portal upstream. One that the client has closed there,
+// by CLOSE ALL, has another name for it.
+func (s *session) fetchFailure(p *portal, body []byte) error {
+	err := failure(body, p.text)
+	f, ok := errors.AsType[*upstreamError](err)
+	if ok && codes.Code(f.response.Code) == codes.InvalidCursorName {
+		f.response.Message = fmt.Sprintf("portal \"%s\" does not exist", p.name)
+	}
+	return err
+}
+
+func (s *session) fetched(p *portal, suspended bool) {
+	if suspended {
+		s.out.portalSuspended()
+		return
+	}
+	p.state = portalDone
+	s.dropLater(p.upstream)
+}
+
+// fetchSlices is fetch for a statement with calls that run for each row.
+func (s *session) fetchSlices(p *portal, maxRows int, opening []pgproto3.FrontendMessage) error {
 	if maxRows == 0 {
 		maxRows = math.MaxInt
 	}
 	slice := firstRows
 	for sent := 0; ; {
-		batch := min(maxRows-sent, slice)
-		if p.bound.Columns == nil {
-			batch = 0
-		}
-		fs, err := s.ask("CsI", &pgproto3.Execute{Portal: p.upstream, MaxRows: uint32(batch)})
+		fs, err := s.ask("CsI", append(opening, &pgproto3.Execute{Portal: p.upstream, MaxRows: uint32(min(maxRows-sent, slice))})...)
 		if err != nil {
 			return err
 		}
+		opening = nil
 		suspended := false
 		err = s.each(fs, func(kind byte, body []byte) error {
 			switch kind {
+			case '2':
+				s.describeOnce(p)
 			case 'E':
-				return failure(body, &m.Main)
+				return s.fetchFailure(p, body)
 			case 's':
 				suspended = true
 			case 'D':
 				sent++
 				return s.passRow(p, body)
 			case 'C':
-				return s.passTag(p, body, sent)
-			case 'H', 'd', 'c', 'I':
-				s.pass(kind, body)
+				s.passTag(p, body, sent)
 			}
 			return nil
 		})
@@ -87,13 +145,8 @@ func (s *session) fetch(p *portal, maxRows int) error {
 			return err
 		}
 		slice = nextSlice(slice, len(fs))
-		if !suspended {
-			p.state = portalDone
-			s.dropLater(p.upstream)
-			return nil
-		}
-		if sent >= maxRows {
-			s.out.portalSuspended()
+		if !suspended || sent >= maxRows {
+			s.fetched(p, suspended)
 			return nil
 		}
 		if len(s.out.buf) > maxPending {
@@ -104,38 +157,29 @@ func (s *session) fetch(p *portal, maxRows int) error {
 	}
 }
 
-func (s *session) pass(kind byte, body []byte) {
-	start := s.out.begin(kind)
-	s.out.buf = append(s.out.buf, body...)
-	s.out.end(start)
-}
-
-func (s *session) passTag(p *portal, body []byte, sent int) error {
-	m := mixed(p.bound)
+// passTag tells how many rows there were: the upstream counts the last slice only.
+func (s *session) passTag(p *portal, body []byte, sent int) {
 	p.tag = strings.TrimSuffix(string(body), "\x00")
-	if i := strings.LastIndexByte(p.tag, ' '); i >= 0 && p.bound.Columns != nil {
-		p.tag = p.tag[:i+1] + strconv.Itoa(sent) // the upstream counts the last slice only
-	}
-	if m.Explain != nil && m.Explain.Text {
-		for _, line := range m.Explain.Lines {
-			start := s.out.begin('D')
-			s.out.buf = append(s.out.buf, 0, 1)
-			s.out.buf = binary.BigEndian.AppendUint32(s.out.buf, uint32(len(line)))
-			s.out.buf = append(s.out.buf, line...)
-			s.out.end(start)
-		}
+	if i := strings.LastIndexByte(p.tag, ' '); i >= 0 {
+		p.tag = p.tag[:i+1] + strconv.Itoa(sent)
 	}
 	s.out.commandComplete(p.tag)
-	return nil
+}
+
+// explainCalls adds what EXPLAIN says of the calls.
+func (s *session) explainCalls(p *portal) {
+	explain := mixed(p.bound).Explain
+	if explain == nil || !explain.Text {
+		return
+	}
+	for _, line := range explain.Lines {
+		s.sendRaw([][]byte{[]byte(line)})
+	}
 }
 
 // passRow passes on a row, with the calls that it asks for made.
 func (s *session) passRow(p *portal, body []byte) error {
 	plan := mixed(p.bound).Rows
-	if plan == nil {
-		s.pass('D', body)
-		return nil
-	}
 	row := readRow(body)
 	visible := len(p.bound.Columns)
 	if len(row) != visible+len(plan.Hidden) {
@@ -145,11 +189,8 @@ func (s *session) passRow(p *portal, body []byte) error {
 	for i, call := range plan.Calls {
 		args := make([]datum.Datum, len(call.Args))
 		for j, column := range call.Args {
-			if raw := row[visible+column]; raw == nil {
-				args[j] = datum.Null
-			} else if v, err := datum.ParseBinary(plan.Hidden[column], raw, 0); err == nil {
-				args[j] = v
-			} else {
+			var err error
+			if args[j], err = s.readHidden(plan.Hidden[column], row[visible+column]); err != nil {
 				return err
 			}
 		}
@@ -173,9 +214,22 @@ func (s *session) passRow(p *portal, body []byte) error {
 	return nil
 }
 
+// readHidden reads a column that only we see.
+func (s *session) readHidden(t datum.Type, raw []byte) (datum.Datum, error) {
+	if raw == nil {
+		return datum.Null, nil
+	}
+	v, err := datum.ParseBinary(t, raw, 0)
+	if err != nil {
+		return v, err
+	}
+	return s.text.valueFromClient(v)
+}
+
 func (s *session) encodeItem(t datum.Type, v datum.Datum, format int16) ([]byte, error) {
-	if v.Null {
-		return nil, nil
+	v, err := s.text.valueToClient(v)
+	if v.Null || err != nil {
+		return nil, err
 	}
 	if format == binaryFormat {
 		return datum.AppendBinary([]byte{}, t, v)

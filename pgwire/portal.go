@@ -23,11 +23,15 @@ type portal struct {
 	frame   planner.Frame
 	table   [][]datum.Datum // the rows of SHOW
 	read    int             // how many of them were sent
+	kept    int             // bytes that it takes while it has a name
 
 	// Of a statement that the upstream has a part in:
 	raw      []rawValue // the parameters
 	upstream string     // the portal there
 	tag      string     // of what ran
+	text     *planner.Text
+	// undescribed: a simple query has to describe its rows before the first.
+	undescribed bool
 }
 
 type portalState int
@@ -46,7 +50,7 @@ func (p *portal) reset(name string, st *planner.Statement, depth int) {
 	p.state, p.table, p.read = portalReady, nil, 0
 	p.params, p.formats = p.params[:0], p.formats[:0]
 	p.frame.Params = nil
-	p.raw, p.upstream, p.tag = nil, "", ""
+	p.raw, p.upstream, p.tag, p.text, p.undescribed = nil, "", "", nil, false
 }
 
 // runPortal executes a portal: all of it, or up to maxRows rows if that is not 0. The
@@ -58,6 +62,11 @@ func (s *session) runPortal(p *portal, maxRows int, describe bool) (err error) {
 			p.state = portalBroken
 		}
 	}()
+	if p.state == portalReady && s.up != nil {
+		if err := s.openExecute(p); err != nil {
+			return err
+		}
+	}
 	if mixed(p.bound) != nil {
 		return s.runMixed(p, maxRows, describe)
 	}

@@ -2,46 +2,14 @@ package pgwire
 
 import (
 	"encoding/binary"
-	"strings"
 
 	"github.com/jackc/pgx/v5/pgproto3"
-	"github.com/jeroenrinzema/psql-wire/codes"
-
 	"raisinproxy/planner"
 	"raisinproxy/sqlfuncs/datum"
-	"raisinproxy/sqlfuncs/pgerr"
 )
 
 // This file asks the upstream within a series of ours, unseen by the client, and first of
 // all what a statement means: the types of its parameters and its columns.
-
-// frames are the answers of an exchange.
-type frames []byte
-
-// each calls visit for every frame. What is not an answer but news for the client is
-// passed on to it.
-func (s *session) each(fs frames, visit func(kind byte, body []byte) error) (failed error) {
-	for len(fs) >= frameHeader {
-		length := 1 + int(binary.BigEndian.Uint32(fs[1:]))
-		kind, body := fs[0], fs[frameHeader:length]
-		switch kind {
-		case 'A', 'N', 'S':
-			s.out.buf = append(s.out.buf, fs[:length]...)
-		case 'E':
-			// Even if an error of ours came first: the upstream drops what follows.
-			s.up.failSeries()
-			if failed == nil {
-				failed = visit(kind, body)
-			}
-		default:
-			if failed == nil {
-				failed = visit(kind, body)
-			}
-		}
-		fs = fs[length:]
-	}
-	return failed
-}
 
 // dropLater closes a portal of ours with the next messages, since a transaction may go on
 // for long after it.
@@ -49,29 +17,18 @@ func (s *session) dropLater(name string) {
 	s.stale = append(s.stale, &pgproto3.Close{ObjectType: 'P', Name: name})
 }
 
-// ask sends messages within the open series and returns the answers up to the last kind
-// given, or an error.
-func (s *session) ask(last string, messages ...pgproto3.FrontendMessage) (frames, error) {
-	out := encode(s.stale...)
-	s.stale = s.stale[:0]
-	out = append(out, encode(append(messages, &pgproto3.Flush{})...)...)
-	return s.up.exchange(out, func(kind byte) bool { return kind == 'E' || strings.IndexByte(last, kind) >= 0 })
-}
-
-// errEncoding refuses what would mix two encodings in one text.
-var errEncoding = pgerr.Newf(codes.FeatureNotSupported, "a raisin_ function in a statement over tables needs client_encoding UTF8")
-
 // probe asks the upstream what a statement means. The result is the statement with the
 // types of its parameters and its columns.
 func (s *session) probe(st *planner.Statement, declared []datum.Type) (*planner.Statement, error) {
 	m := mixed(st)
-	if s.text.converts() {
-		return nil, errEncoding
+	sql, err := s.sql(st, &m.Probe)
+	if err != nil {
+		return nil, err
 	}
 	s.up.openSeries()
 	fs, err := s.ask("Tn",
 		&pgproto3.Close{ObjectType: 'S', Name: probeName},
-		&pgproto3.Parse{Name: probeName, Query: m.Probe.SQL, ParameterOIDs: oids(declared)},
+		&pgproto3.Parse{Name: probeName, Query: sql, ParameterOIDs: oids(declared)},
 		&pgproto3.Describe{ObjectType: 'S', Name: probeName})
 	if err != nil {
 		return nil, err

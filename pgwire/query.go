@@ -3,7 +3,11 @@ package pgwire
 import (
 	"slices"
 
+	"github.com/jeroenrinzema/psql-wire/codes"
+
+	"raisinproxy/pgwire/settings"
 	"raisinproxy/planner"
+	"raisinproxy/sqlfuncs/pgerr"
 )
 
 // query answers a simple query: all statements of a text, in one implicit
@@ -81,11 +85,22 @@ func (s *session) runStatement(st *planner.Statement) error {
 // wrong is what is wrong with a statement beyond its syntax.
 func (s *session) wrong(st *planner.Statement) error {
 	if s.server.cfg.Upstream != nil {
+		if s.executesWithin(st) {
+			return errExecuteWithin
+		}
+		if s.preparesOurs(st) {
+			return errStatementExists(st.Prepares)
+		}
+		if isEmptyBranch(st) {
+			return errEmptyBranch
+		}
 		if err := notYet(st); err != nil {
 			return err
 		}
 	}
 	switch {
+	case st.Mentions && s.text.unsafe:
+		return errEncoding
 	case st.Err != nil && st.First != nil && st.Err.Code[:2] == classData && !s.caller.Named():
 		// A value was looked at to find this error.
 		return s.server.cfg.Functions.Authorize(&s.caller, st.First)
@@ -95,6 +110,14 @@ func (s *session) wrong(st *planner.Statement) error {
 		return st.Foreign
 	}
 	return nil
+}
+
+// errEmptyBranch: an upstream takes any value for a setting that it does not know.
+var errEmptyBranch = pgerr.Newf(codes.InvalidParameterValue, "invalid value for parameter \"%s\": \"\"", settings.BranchParameter)
+
+func isEmptyBranch(st *planner.Statement) bool {
+	set, ok := st.Action.(*planner.Set)
+	return ok && set.EmptiesBranch()
 }
 
 // classData is the class of the errors about values.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -24,7 +25,7 @@ import (
 type relay struct {
 	conn   net.Conn
 	client net.Conn
-	cancel *pgconn.PgConn // only for its cancel requests
+	opened *pgconn.HijackedConn // how conn was opened, for cancel requests
 
 	out []byte // collected by the session, written by flush
 	// dirty: something was relayed since the session last asked for the settings that
@@ -38,6 +39,8 @@ type relay struct {
 	series []series
 	// partial: a frame went to the client in part, so nothing else may go now.
 	partial bool
+	// writing: the session writes to the client, so the pump may not.
+	writing bool
 	// captured receives frames instead of the client while it is not nil.
 	captured *captured
 	copying  bool // the upstream waits for the data of a COPY, and takes nothing else
@@ -48,33 +51,37 @@ type relay struct {
 	pid      uint32 // of the upstream's process
 	shownPID uint32 // what the client was told instead
 	told     bool   // the upstream told the client that it ends
+	// lastWords is the error with which the upstream ended amid an exchange, as a frame.
+	lastWords []byte
+	// dropped counts how often all prepared statements were dropped.
+	dropped atomic.Int64
+	// named: the upstream may have prepared statements with names.
+	named atomic.Bool
+	// wake interrupts the session's reading from its client.
+	wake func()
 
 	pump sync.WaitGroup
 }
 
 // series is the messages up to one Sync or Query, which is answered by ReadyForQuery.
 type series struct {
+	// ended: a transaction has ended in it, or gone back, so that the status in the last
+	// ReadyForQuery tells nothing.
+	ended   bool
 	answers int  // messages that each end with one answer, and have none yet
 	end     byte // what was sent as its end: 'S', 'Q', or 0 for nothing yet
 	failed  bool // the upstream drops everything up to a Sync
 	data    bool // a CopyDone or CopyFail is among them
 }
 
-// captured collects the answers of an exchange that the client knows nothing of.
-type captured struct {
-	frames []byte
-	done   func(kind byte) bool // whether a frame is the last
-	ended  bool
-}
-
 // errUpstreamLost is what a client is told whose upstream went away in silence.
 var errUpstreamLost = pgerr.Fatalf(codes.ConnectionFailure, "the upstream has closed the connection")
 
-func newRelay(hijacked *pgconn.HijackedConn, cancel *pgconn.PgConn, client net.Conn) *relay {
+func newRelay(hijacked *pgconn.HijackedConn, client net.Conn) *relay {
 	r := &relay{
 		conn:   hijacked.Conn,
 		client: client,
-		cancel: cancel,
+		opened: hijacked,
 		status: hijacked.TxStatus,
 		params: hijacked.ParameterStatuses,
 		pid:    hijacked.PID,
@@ -184,37 +191,17 @@ func (r *relay) flush() error {
 	return err
 }
 
-// exchange sends messages of our own and returns their answers, up to the one that
-// done recognizes. The client sees nothing of it. The relay must be settled.
-func (r *relay) exchange(messages []byte, done func(kind byte) bool) ([]byte, error) {
-	c := &captured{done: done}
-	r.mu.Lock()
-	for r.partial && r.lost == nil { // a notification is on its way to the client
-		r.cond.Wait()
-	}
-	r.captured = c
-	r.mu.Unlock()
-	if _, err := r.conn.Write(messages); err != nil {
-		return nil, err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for (!c.ended || r.partial) && r.lost == nil {
-		r.cond.Wait()
-	}
-	r.captured = nil
-	return c.frames, r.lost
-}
-
-// start begins to forward answers. It ends when either connection does; stop waits.
-func (r *relay) start(ended func()) {
+// start begins to forward answers. It ends when either connection does; stop waits. wake
+// is called when the session has to look up from its client.
+func (r *relay) start(wake func()) {
+	r.wake = wake
 	r.pump.Go(func() {
 		err := r.forward()
 		r.mu.Lock()
 		r.lost = err
 		r.cond.Broadcast()
 		r.mu.Unlock()
-		ended()
+		wake()
 	})
 }
 
@@ -262,7 +249,9 @@ func (r *relay) requestCancel() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), cancelTimeout)
 	defer cancel()
-	_ = r.cancel.CancelRequest(ctx) // there is nobody to tell
+	if conn, err := pgconn.Construct(r.opened); err == nil {
+		_ = conn.CancelRequest(ctx) // there is nobody to tell
+	}
 }
 
 // abandon cancels what the upstream does and closes the connection to it.
@@ -281,24 +270,49 @@ func (r *relay) isLost() bool {
 // writeToClient writes between two frames of the upstream's.
 func (r *relay) writeToClient(b []byte) error {
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	for r.partial && r.lost == nil {
 		r.cond.Wait()
 	}
-	_, err := r.client.Write(b)
+	r.writing = true
+	r.mu.Unlock()
+	_, err := r.client.Write(b) // without the mutex: a cancel must not wait for a slow client
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.writing = false
+	r.cond.Broadcast()
 	return err
 }
 
 // relayBuffer is how much is read from an upstream, and written to a client, at once.
-const relayBuffer = 32 << 10
+type relayBuffer [relayBytes]byte
+
+const relayBytes = 32 << 10
+
+var relayBuffers = sync.Pool{New: func() any { return new(relayBuffer) }}
+
+func takeRelayBuffer() *relayBuffer { return relayBuffers.Get().(*relayBuffer) }
+
+func (b *relayBuffer) giveBack() {
+	if b != nil {
+		relayBuffers.Put(b)
+	}
+}
 
 // forward is the pump. Frames longer than the buffer pass through it in parts.
 func (r *relay) forward() error {
-	buf := make([]byte, relayBuffer)
+	reader := newIdleReader(r.conn)
+	var buf *relayBuffer // nil while nothing is in it
+	defer func() { buf.giveBack() }()
 	end := 0
 	left := 0 // bytes of a long frame that are still to come
 	for {
-		n, err := r.conn.Read(buf[end:])
+		var n int
+		var err error
+		if buf == nil {
+			buf, n, err = reader.first()
+		} else {
+			n, err = r.conn.Read(buf[end:])
+		}
 		if err != nil {
 			return errors.Join(errUpstreamLost, err)
 		}
@@ -314,7 +328,14 @@ func (r *relay) forward() error {
 		if err := r.deliver(buf[:pass], to, left > 0); err != nil {
 			return err
 		}
-		end = copy(buf, buf[pass:end])
+		end = copy(buf[:], buf[pass:end])
+		if left == 0 && end >= frameHeader && frameLength(buf[:end]) < frameHeader {
+			return errors.Join(errUpstreamLost, errLength)
+		}
+		if end == 0 {
+			buf.giveBack()
+			buf = nil
+		}
 	}
 }
 
@@ -324,7 +345,10 @@ func (r *relay) forward() error {
 func (r *relay) begin() *captured {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.partial = true
+	for r.writing && r.captured == nil {
+		r.cond.Wait()
+	}
+	r.partial = r.captured == nil
 	return r.captured
 }
 
@@ -334,9 +358,12 @@ func (r *relay) begin() *captured {
 func (r *relay) walk(b []byte, to *captured) (pass, left int) {
 	for len(b)-pass >= frameHeader {
 		frame := b[pass:]
-		length := 1 + int(binary.BigEndian.Uint32(frame[1:]))
+		length := frameLength(frame)
+		if length < frameHeader {
+			return pass, 0 // whoever says so does not speak this protocol
+		}
 		if length > len(frame) {
-			if length <= relayBuffer-frameHeader && !isBulk(frame[0]) {
+			if length <= relayBytes-frameHeader && !isBulk(frame[0]) {
 				return pass, 0 // it fits: wait for the rest of it
 			}
 			r.note(to, frame[0], nil)
@@ -347,6 +374,9 @@ func (r *relay) walk(b []byte, to *captured) (pass, left int) {
 	}
 	return pass, 0
 }
+
+// frameLength is that of a frame with its type, as its header tells.
+func frameLength(frame []byte) int { return 1 + int(binary.BigEndian.Uint32(frame[1:])) }
 
 // isBulk says whether a frame is data, about which nothing is to be noted.
 func isBulk(kind byte) bool { return kind == 'D' || kind == 'd' }
@@ -372,11 +402,28 @@ func (r *relay) note(to *captured, kind byte, body []byte) {
 		binary.BigEndian.PutUint32(body, r.shownPID)
 	}
 	if to != nil {
-		to.ended = to.ended || to.done(kind)
+		r.noteCaptured(to, kind, body)
 		return
+	}
+	if kind == 'C' {
+		r.noteTag(body)
 	}
 	r.told = r.told || kind == 'E' && endsSession(body)
 	r.account(kind)
+}
+
+// noteTag takes account of a command that has completed.
+func (r *relay) noteTag(body []byte) {
+	switch string(body) {
+	case "DEALLOCATE ALL\x00", "DISCARD ALL\x00":
+		r.dropped.Add(1)
+	case "PREPARE\x00":
+		r.named.Store(true)
+	case "ROLLBACK\x00", "COMMIT\x00":
+		if len(r.series) > 0 {
+			r.series[0].ended = true
+		}
+	}
 }
 
 // copyBegins takes account of a COPY that waits for data. Until the data ends the
@@ -464,16 +511,17 @@ func (r *relay) account(kind byte) {
 
 // deliver passes bytes on to the client, or to whom captures them.
 func (r *relay) deliver(b []byte, to *captured, partial bool) error {
-	if to == nil && len(b) > 0 {
+	if to != nil {
+		r.hand(b, to, partial)
+		return nil
+	}
+	if len(b) > 0 {
 		if _, err := r.client.Write(b); err != nil {
 			return err
 		}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if to != nil {
-		to.frames = append(to.frames, b...)
-	}
 	r.partial = partial
 	r.cond.Broadcast()
 	return nil

@@ -1,6 +1,10 @@
 package pgwire
 
 import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"raisinproxy/planner"
@@ -25,9 +29,16 @@ func (s *session) endSeries() {
 		s.mustAbort = false
 		err = s.abortUpstream()
 	}
+	// What the last statement did is not done before its transaction is.
+	tag := s.out.takeTag()
 	if err == nil {
 		err = s.closeSeries()
 	}
+	if theirs, ok := errors.AsType[*upstreamError](err); ok {
+		s.fail(theirs)
+		tag, err = nil, nil
+	}
+	s.out.buf = append(s.out.buf, tag...)
 	s.endQuery(err)
 }
 
@@ -44,19 +55,20 @@ func (s *session) endQuery(err error) {
 	s.ready()
 }
 
-// closeSeries ends the series that we opened for ourselves.
+// closeSeries ends the series that we opened for ourselves. The error is an
+// upstreamError if its transaction could not be committed.
 func (s *session) closeSeries() error {
 	if !s.up.inSeries() {
 		return nil
 	}
-	fs, err := s.up.exchange(encode(&pgproto3.Sync{}), func(kind byte) bool { return kind == 'Z' })
+	fs, err := s.up.exchange(encode(&pgproto3.Sync{}), untilReady)
 	if err != nil {
 		return err
 	}
 	s.up.popSeries()
 	return s.each(fs, func(kind byte, body []byte) error {
-		if kind == 'E' { // a constraint that was deferred, for example
-			s.pass(kind, body)
+		if kind == 'E' { // about a constraint that was deferred, for example
+			return refusal(body)
 		}
 		return nil
 	})
@@ -77,5 +89,43 @@ func (r *relay) popSeries() {
 	defer r.mu.Unlock()
 	if r.open() != nil {
 		r.series = r.series[:len(r.series)-1]
+	}
+}
+
+// abortUpstream makes the upstream's transaction fail as an error of its own would:
+// by a text that it cannot parse. Its complaint is swallowed; ours was told.
+func (s *session) abortUpstream() error {
+	const text = "raisinproxy_aborts_this_transaction"
+	messages, last := encode(&pgproto3.Query{String: text}), byte('Z')
+	inSeries := s.up.inSeries()
+	if s.up.hasFailed() {
+		return nil // an error of its own has done so already
+	}
+	if inSeries {
+		messages, last = encode(&pgproto3.Parse{Name: "_raisin_abort", Query: text}, &pgproto3.Flush{}), 'E'
+	}
+	frames, err := s.up.exchange(messages, func(kind byte) bool { return kind == last })
+	if err != nil {
+		return err
+	}
+	if inSeries {
+		s.up.failSeries()
+	}
+	for len(frames) >= frameHeader {
+		length := 1 + int(binary.BigEndian.Uint32(frames[1:]))
+		if bytes.IndexByte([]byte("ANS"), frames[0]) >= 0 {
+			s.out.buf = append(s.out.buf, frames[:length]...)
+		}
+		frames = frames[length:]
+	}
+	return nil
+}
+
+// failSeries notes that the upstream drops what is left of the open series.
+func (r *relay) failSeries() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s := r.open(); s != nil {
+		s.failed, s.answers = true, 0
 	}
 }

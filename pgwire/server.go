@@ -30,8 +30,16 @@ type Config struct {
 	// Version of the program, shown in server_version and version().
 	Version string
 
-	TLS        *tls.Config // nil: TLS is not offered
+	// TLS is asked for each connection, so that certificates can be renewed; nil, or a
+	// nil result: TLS is not offered. A config with one certificate lets clients bind
+	// their authentication to it, one with ALPN in NextProtos lets them begin with TLS
+	// at once.
+	TLS        func() *tls.Config
 	RequireTLS bool
+
+	// LookUp finds a user that the policy's users do not have; nil, or a nil result: there
+	// is none. Its error is for the log.
+	LookUp func(ctx context.Context, name string) (*auth.User, error)
 
 	MaxConnections  int           // 0: no limit
 	AdminUsers      []string      // who may use the last reservedConnections
@@ -61,7 +69,8 @@ type Server struct {
 	// defaults are the settings of a new session.
 	defaults *settings.Defaults
 	// open counts connections that are past their start-up packet.
-	open atomic.Int64
+	open     atomic.Int64
+	throttle throttle
 
 	mu       sync.Mutex
 	sessions map[int32]*session // by the process id that the client was told
@@ -97,6 +106,13 @@ func NewServer(cfg Config) (*Server, error) {
 		all:      map[*session]bool{},
 		lastPID:  firstPID,
 	}, nil
+}
+
+func (s *Server) tlsConfig() *tls.Config {
+	if s.cfg.TLS == nil {
+		return nil
+	}
+	return s.cfg.TLS()
 }
 
 // PlannerStats says how often texts were parsed and found in the cache.

@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/pgwire/auth"
 	"raisinproxy/pgwire/settings"
 	"raisinproxy/planner"
 	"raisinproxy/sqlfuncs"
@@ -30,11 +31,12 @@ type session struct {
 	log    *slog.Logger
 	ctx    context.Context // ends when the connection is to be given up
 
-	pid       int32
-	secret    uint32
-	encrypted bool
-	admitted  bool
-	caller    sqlfuncs.Caller
+	pid      int32
+	secret   uint32
+	channel  auth.Channel
+	startBy  time.Time // when the start-up has to be over; zero: no limit
+	admitted bool
+	caller   sqlfuncs.Caller
 
 	in  inbound
 	out answers
@@ -50,6 +52,8 @@ type session struct {
 	statements map[string]*planner.Statement // named ones
 	unnamed    *planner.Statement
 	portals    map[string]*portal // named ones
+	// statementBytes and portalBytes are what these take.
+	statementBytes, portalBytes int
 	// The unnamed portal and the one of simple queries keep their memory.
 	unnamedPortal portal
 	ad            portal
@@ -72,12 +76,19 @@ type session struct {
 	// wait for something other than the client.
 	callCtx  context.Context
 	blocking bool
+	watching *watcher // reads from the client while something else is waited for
+	// torn: an exchange broke off in the middle, with the client. The session is over.
+	torn bool
+	// headTaken: the frame that is being answered is no longer in the input.
+	headTaken bool
 
 	interrupt interrupt
 	stopping  atomic.Bool
 
 	// With an upstream:
-	up              *relay // nil: not open yet
+	up              *relay      // nil: not open yet
+	long            int         // bytes that are missing of a message that is passed on as it arrives
+	password        auth.Secret // of the client, for an upstream that asks for it
 	parameters      []startupParameter
 	identity        string                     // what the upstream connection is opened with
 	greeted         map[string]string          // the settings that the client was told at first
@@ -85,8 +96,13 @@ type session struct {
 	upstreamTimeout time.Duration              // its statement_timeout, when it was last asked
 	stale           []pgproto3.FrontendMessage // closes portals of ours there
 	mustAbort       bool                       // an error of ours has to abort its transaction
-	heldBegin       string                     // the BEGIN that was held back while the upstream is not open
-	lastPortal      int                        // number of the last portal of ours there
+	ahead           bool                       // standard and text are those of the open series, and not reported yet
+	// unnamedVoid and portalVoid: ours took the place of the upstream's unnamed statement
+	// or portal, which is there still and must not come back.
+	unnamedVoid, portalVoid bool
+	dropped                 int64  // how often the upstream had dropped all statements when ours were
+	heldBegin               string // the BEGIN that was held back while the upstream is not open
+	lastPortal              int    // number of the last portal of ours there
 }
 
 // interrupt is how other goroutines reach what a session waits for.
@@ -338,15 +354,11 @@ func (s *session) call() {
 func (s *session) waiting(do func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	s.interrupt.set(cancel)
-	watch := s.watch(func(cause error) {
-		cancel(cause)
-		if s.up != nil {
-			s.up.abandon()
-		}
-	})
+	s.watching = s.watch(cancel)
 	defer func() {
 		s.interrupt.set(nil)
-		watch.stop(s)
+		s.watching.stop(s)
+		s.watching = nil // its buffer is not for idle sessions
 		cancel(nil)
 	}()
 	return do(ctx)
@@ -361,6 +373,7 @@ func (i *interrupt) set(cancel context.CancelCauseFunc) {
 // watcher reads ahead while a call waits, since only a read tells that the
 // client is gone.
 type watcher struct {
+	gone  context.CancelCauseFunc
 	done  chan struct{}
 	ahead []byte
 }
@@ -369,7 +382,7 @@ type watcher struct {
 const readAhead = 4 << 10
 
 func (s *session) watch(gone context.CancelCauseFunc) *watcher {
-	w := &watcher{done: make(chan struct{}), ahead: make([]byte, 0, readAhead)}
+	w := &watcher{gone: gone, done: make(chan struct{}), ahead: make([]byte, 0, readAhead)}
 	go func() {
 		defer close(w.done)
 		for len(w.ahead) < cap(w.ahead) {
@@ -380,6 +393,9 @@ func (s *session) watch(gone context.CancelCauseFunc) *watcher {
 			}
 			if err != nil {
 				gone(err)
+				if s.up != nil {
+					s.up.abandon()
+				}
 				return
 			}
 		}
@@ -387,18 +403,29 @@ func (s *session) watch(gone context.CancelCauseFunc) *watcher {
 	return w
 }
 
+// watchAgain goes on watching after a stop.
+func (s *session) watchAgain() {
+	s.resumeReading()
+	s.watching = s.watch(s.watching.gone)
+}
+
 // stop ends the watch and hands what it read to the session. An error of the
 // connection will be met again by the next read.
 func (w *watcher) stop(s *session) {
 	s.conn.SetReadDeadline(time.Unix(1, 0))
 	<-w.done
+	s.resumeReading()
+	s.in.append(w.ahead)
+}
+
+// resumeReading takes back an interruption of the reading, but not that of a shutdown.
+func (s *session) resumeReading() {
 	if !s.stopping.Load() && s.ctx.Err() == nil {
 		s.conn.SetReadDeadline(time.Time{})
 		if s.stopping.Load() {
 			s.conn.SetReadDeadline(time.Unix(1, 0))
 		}
 	}
-	s.in.append(w.ahead)
 }
 
 // report sends an error or a notice, in the client's encoding.

@@ -2,11 +2,14 @@ package pgwire
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"strings"
 	"time"
 
@@ -28,7 +31,15 @@ const (
 	cancelRequest   = 1234<<16 | 5678
 	sslRequest      = 1234<<16 | 5679
 	gssencRequest   = 1234<<16 | 5680
+	tlsDirect       = 0 // a TLS hand-shake without asking first; no packet has this code
 )
+
+// tlsHandshake is the first byte of a TLS connection, and of no start-up packet: its
+// length would be too large.
+const tlsHandshake = 22
+
+// ALPN is the name of this protocol in a TLS hand-shake.
+const ALPN = "postgresql"
 
 // maxStartupBytes is PostgreSQL's MAX_STARTUP_PACKET_LENGTH, and the limit of
 // every message before authentication.
@@ -45,7 +56,8 @@ type startupParameter struct{ name, value string }
 // that is a *pgerr.Error is to be told to the client.
 func (s *session) startup() error {
 	if s.server.cfg.StartupTimeout > 0 {
-		s.conn.SetDeadline(time.Now().Add(s.server.cfg.StartupTimeout))
+		s.startBy = time.Now().Add(s.server.cfg.StartupTimeout)
+		s.conn.SetDeadline(s.startBy)
 	}
 	if s.stopping.Load() {
 		return errShutdown
@@ -100,6 +112,11 @@ func (s *session) negotiate() (version uint32, packet []byte, err error) {
 			return 0, nil, errNoSession
 		case code == cancelRequest:
 			return 0, nil, errNoSession
+		case code == tlsDirect && !askedTLS && !askedGSS:
+			askedTLS = true
+			if err := s.acceptDirectTLS(body); err != nil {
+				return 0, nil, err
+			}
 		case code == sslRequest && !askedTLS:
 			askedTLS = true
 			if err := s.offerTLS(); err != nil {
@@ -134,6 +151,9 @@ func (s *session) readStartupPacket() (code uint32, body []byte, err error) {
 	if _, err := io.ReadFull(s.conn, head[:]); err != nil {
 		return 0, nil, errNoSession
 	}
+	if head[0] == tlsHandshake && !s.channel.Encrypted {
+		return tlsDirect, head[:], nil
+	}
 	length := binary.BigEndian.Uint32(head[:])
 	if length < 8 || length > maxStartupBytes+4 {
 		s.log.Debug("invalid length of startup packet", "length", length)
@@ -149,7 +169,8 @@ func (s *session) readStartupPacket() (code uint32, body []byte, err error) {
 // offerTLS answers an SSLRequest. Nothing was read beyond the request, so bytes
 // that an attacker put after it are read as part of the hand-shake, and fail it.
 func (s *session) offerTLS() error {
-	if s.server.cfg.TLS == nil {
+	config := s.server.tlsConfig()
+	if config == nil {
 		if _, err := s.conn.Write([]byte{'N'}); err != nil {
 			return errNoSession
 		}
@@ -158,13 +179,68 @@ func (s *session) offerTLS() error {
 	if _, err := s.conn.Write([]byte{'S'}); err != nil {
 		return errNoSession
 	}
-	secured := tls.Server(s.conn, s.server.cfg.TLS)
+	return s.secure(config)
+}
+
+// acceptDirectTLS takes a hand-shake that nobody asked for first (sslnegotiation=direct).
+// It has to name our protocol: whoever sends another one here has been led astray.
+func (s *session) acceptDirectTLS(read []byte) error {
+	config := s.server.tlsConfig()
+	if config == nil {
+		return errNoSession
+	}
+	s.conn = &unreadConn{Conn: s.conn, read: append([]byte{}, read...)}
+	if err := s.secure(config); err != nil {
+		return err
+	}
+	if s.conn.(*tls.Conn).ConnectionState().NegotiatedProtocol != ALPN {
+		s.log.Debug("a direct TLS connection without ALPN")
+		return errNoSession
+	}
+	return nil
+}
+
+// unreadConn is a connection of which something has been read already.
+type unreadConn struct {
+	net.Conn
+	read []byte
+}
+
+func (c *unreadConn) Read(b []byte) (int, error) {
+	if len(c.read) == 0 {
+		return c.Conn.Read(b)
+	}
+	n := copy(b, c.read)
+	c.read = c.read[n:]
+	return n, nil
+}
+
+// secure makes the connection one over TLS.
+func (s *session) secure(config *tls.Config) error {
+	secured := tls.Server(s.conn, config)
 	if err := secured.HandshakeContext(s.ctx); err != nil {
 		s.log.Debug("TLS hand-shake failed", "error", err)
 		return errNoSession
 	}
-	s.conn, s.encrypted = secured, true
+	s.conn = secured
+	s.channel = auth.Channel{Encrypted: true, EndPoint: endPoint(config)}
+	if chains := secured.ConnectionState().VerifiedChains; len(chains) > 0 {
+		s.channel.Client = chains[0][0]
+	}
 	return nil
+}
+
+// endPoint is what a client can bind its authentication to: the server's certificate,
+// of which there is one.
+func endPoint(config *tls.Config) []byte {
+	if len(config.Certificates) != 1 || len(config.Certificates[0].Certificate) == 0 {
+		return nil
+	}
+	cert, err := x509.ParseCertificate(config.Certificates[0].Certificate[0])
+	if err != nil {
+		return nil
+	}
+	return auth.EndPoint(cert)
 }
 
 // readParameters reads the start-up packet and says what of it is not understood:
@@ -220,7 +296,7 @@ func (s *session) authenticate(parameters []startupParameter) error {
 	if database == "" {
 		database = user
 	}
-	if s.server.cfg.RequireTLS && !s.encrypted {
+	if s.server.cfg.RequireTLS && !s.channel.Encrypted {
 		return pgerr.Fatalf(codes.InvalidAuthorizationSpecification, "this server requires TLS").WithHint("Connect with sslmode=require or stronger.")
 	}
 	identity, err := s.identify(user)
@@ -232,13 +308,62 @@ func (s *session) authenticate(parameters []startupParameter) error {
 		User:  identity.User,
 		Scope: backend.Scope{Tenant: identity.Tenant, Repository: database},
 	}
+	s.password = identity.Password
 	s.log = s.log.With("user", identity.User, "database", database)
 	return nil
 }
 
 // identify drives the exchange of the policy's method.
 func (s *session) identify(user string) (auth.Identity, error) {
-	exchange := s.server.cfg.Policy.Begin(user, s.encrypted)
+	from := networkOf(s.conn.RemoteAddr())
+	if !s.pause(s.server.throttle.delay(from, time.Now())) {
+		return auth.Identity{}, errNoSession
+	}
+	id, err := s.converse(s.server.cfg.Policy.Begin(user, s.channel, s.lookUp(user)), user)
+	if e, ok := errors.AsType[*pgerr.Error](err); ok {
+		s.server.throttle.failed(from, time.Now())
+		reason := err
+		if e.Cause != nil {
+			reason = e.Cause
+		}
+		s.log.Warn("authentication failed", "user", user, "sqlstate", string(e.Code), "reason", reason)
+	}
+	return id, err
+}
+
+// pause waits, unless the client goes away or the time for its start-up is over.
+func (s *session) pause(d time.Duration) bool {
+	if d == 0 {
+		return true
+	}
+	err := s.waiting(func(ctx context.Context) error {
+		select {
+		case <-time.After(d):
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
+	s.conn.SetDeadline(s.startBy)
+	return err == nil
+}
+
+// lookUp asks the upstream for a user that the users file does not have; nil if there
+// is no such user. To the client one that cannot be asked for looks like a wrong
+// password, not like an upstream that is down.
+func (s *session) lookUp(user string) *auth.User {
+	if s.server.cfg.LookUp == nil || !s.server.cfg.Policy.Asks(user) {
+		return nil
+	}
+	found, err := s.server.cfg.LookUp(s.ctx, user)
+	if err != nil {
+		s.log.Error("a user cannot be looked up", "user", user, "error", err)
+	}
+	return found
+}
+
+// converse moves the messages of an exchange.
+func (s *session) converse(exchange *auth.Exchange, user string) (auth.Identity, error) {
 	step, err := exchange.Start()
 	for err == nil {
 		for _, m := range step.Messages {
@@ -260,7 +385,6 @@ func (s *session) identify(user string) (auth.Identity, error) {
 		step, err = exchange.Respond(kind, body)
 		s.in.skip(body)
 	}
-	s.log.Info("authentication failed", "user", user, "error", err)
 	return auth.Identity{}, err
 }
 

@@ -38,18 +38,24 @@ func (s *session) step() verdict {
 		if s.mustAbort {
 			return needAbort
 		}
+		if s.long > 0 {
+			s.passLong()
+			if s.long > 0 {
+				return needInput
+			}
+		}
 		kind, body, ok, bad := s.in.peek()
 		if bad != nil {
 			s.broken = bad
 			return finished
 		}
 		if !ok {
-			return needInput
+			return s.startLong()
 		}
 		if v := s.dispatch(kind, body); v != needInput {
 			return v
 		}
-		s.in.skip(body)
+		s.answered(body)
 		if len(s.out.buf) > maxPending {
 			return needRoom
 		}
@@ -61,7 +67,26 @@ func (s *session) step() verdict {
 func (s *session) once() {
 	kind, body, ok, _ := s.in.peek()
 	if ok && s.dispatch(kind, body) == needInput {
+		s.answered(body)
+	}
+}
+
+// answered takes the frame at the head from the input, unless its answer has done so.
+func (s *session) answered(body []byte) {
+	if !s.headTaken {
 		s.in.skip(body)
+	}
+	s.headTaken = false
+}
+
+// takeHead takes the frame at the head from the input before its answer is complete.
+func (s *session) takeHead() {
+	if s.headTaken {
+		return
+	}
+	if _, body, ok, _ := s.in.peek(); ok {
+		s.in.skip(body)
+		s.headTaken = true
 	}
 }
 

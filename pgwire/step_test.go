@@ -31,7 +31,7 @@ func newSession(t testing.TB) *session {
 	t.Helper()
 	store := inprocess.New(inprocess.Options{Clock: &backendtest.Clock{}})
 	t.Cleanup(func() { store.Close() })
-	policy, err := auth.NewPolicy(auth.Trust, nil, true)
+	policy, err := auth.NewPolicy(auth.PolicyOptions{Method: auth.Trust, AllowAnonymous: true})
 	if err != nil {
 		t.Fatal(err)
 	}

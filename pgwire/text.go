@@ -3,8 +3,11 @@ package pgwire
 import (
 	"slices"
 
+	"github.com/jeroenrinzema/psql-wire/codes"
+
 	"raisinproxy/pgwire/settings"
 	"raisinproxy/planner"
+	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
@@ -12,12 +15,18 @@ import (
 // statements are kept. The zero value converts nothing.
 type transcoder struct {
 	decode, encode func([]byte) ([]byte, error)
+	// unsafe: calls are refused in this encoding. Its characters may hold quotes and
+	// backslashes, or it is not known here.
+	unsafe bool
 }
 
 func transcoderFor(encoding string) transcoder {
-	decode, encode, _ := settings.Encoding(encoding)
-	return transcoder{decode, encode}
+	decode, encode, known := settings.Encoding(encoding)
+	return transcoder{decode, encode, !known || settings.MultibyteUnsafe(encoding)}
 }
+
+var errEncoding = pgerr.Newf(codes.FeatureNotSupported, "a raisin_ function cannot be called in this client_encoding").
+	WithHint("Use UTF8, or an encoding in which quotes and backslashes are never part of another character.")
 
 func (t transcoder) converts() bool { return t.encode != nil }
 
@@ -34,6 +43,25 @@ func (t transcoder) toClient(text string) (string, error) {
 	}
 	out, err := t.encode([]byte(text))
 	return string(out), err
+}
+
+// value converts what a value says; any other value is its own.
+func (t transcoder) value(v datum.Datum, convert func(string) (string, error)) (datum.Datum, error) {
+	if t.encode == nil || v.Null || v.Str == "" {
+		return v, nil
+	}
+	text, err := convert(v.Str)
+	v.Str = text
+	return v, err
+}
+
+func (t transcoder) valueToClient(v datum.Datum) (datum.Datum, error) { return t.value(v, t.toClient) }
+
+func (t transcoder) valueFromClient(v datum.Datum) (datum.Datum, error) {
+	return t.value(v, func(text string) (string, error) {
+		out, err := t.decode([]byte(text))
+		return string(out), err
+	})
 }
 
 // columns converts the names of columns. A name that the client's encoding cannot

@@ -77,7 +77,7 @@ func (s *session) endTransaction(commit bool) {
 	}
 	s.state, s.pipelined = noTransaction, false
 	s.savepoints = s.savepoints[:0]
-	clear(s.portals)
+	s.dropNamedPortals()
 	s.unnamedPortal.state = portalAbsent
 }
 
@@ -95,7 +95,14 @@ func (s *session) abort() {
 
 // fail answers an error, which aborts the transaction.
 func (s *session) fail(err error) {
+	if s.torn {
+		s.over = true
+		return
+	}
 	if theirs, ok := errors.AsType[*upstreamError](err); ok {
+		if theirs.response.SeverityUnlocalized != pgerr.SeverityError {
+			return // its last words, which end the session
+		}
 		s.out.message(&theirs.response)
 		s.out.due = true
 		s.abort()
@@ -218,7 +225,7 @@ func (s *session) endSavepoint(t *planner.Transaction) error {
 	s.state = explicit
 	for name, p := range s.portals {
 		if p.depth >= depth {
-			delete(s.portals, name)
+			s.dropNamedPortal(name)
 		}
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/pgwire/auth"
 	"raisinproxy/pgwire/settings"
 	"raisinproxy/sqlfuncs/pgerr"
 )
@@ -78,36 +79,40 @@ func (u *Upstream) remember(identity string, g greeting) {
 	u.greetings[identity] = g
 }
 
+// client is who an upstream connection is for.
+type client struct {
+	user, database string
+	password       auth.Secret
+	parameters     []startupParameter
+}
+
 // connect opens a connection for a client. The error is one for the client: what the
 // upstream said if it said something, else that it cannot be reached.
-func (u *Upstream) connect(ctx context.Context, user, database string, parameters []startupParameter, notice func(*pgconn.Notice)) (*pgconn.HijackedConn, *pgconn.PgConn, error) {
+func (u *Upstream) connect(ctx context.Context, c client, notice func(*pgconn.Notice)) (*pgconn.HijackedConn, error) {
 	cfg := u.Config.Copy()
 	cfg.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { notice(n) }
 	if !u.FixedDatabase {
-		cfg.Database = database
+		cfg.Database = c.database
 	}
 	if u.AsClient {
-		cfg.User = user
+		cfg.User, cfg.Password = c.user, c.password.Reveal()
 	}
-	for _, p := range parameters {
+	for _, p := range c.parameters {
 		cfg.RuntimeParams[p.name] = p.value
 	}
 	conn, err := pgconn.ConnectConfig(ctx, cfg)
 	if err != nil {
-		return nil, nil, connectError(err)
+		return nil, connectError(err)
 	}
 	if err := conn.SyncConn(ctx); err != nil {
-		return nil, nil, errors.Join(connectError(err), conn.Close(ctx))
+		return nil, errors.Join(connectError(err), conn.Close(ctx))
 	}
 	hijacked, err := conn.Hijack()
 	if err != nil {
-		return nil, nil, connectError(err)
+		return nil, connectError(err)
 	}
-	canceler, err := pgconn.Construct(hijacked)
-	if err != nil {
-		return nil, nil, errors.Join(connectError(err), hijacked.Conn.Close())
-	}
-	return hijacked, canceler, nil
+	hijacked.Frontend = nil // its buffers are not for idle sessions
+	return hijacked, nil
 }
 
 func connectError(err error) error {
@@ -203,13 +208,13 @@ func inOrder(params map[string]string) []string {
 // openUpstream connects the session to its upstream.
 func (s *session) openUpstream() (notices []*pgconn.Notice, err error) {
 	u := s.server.cfg.Upstream
-	hijacked, canceler, err := u.connect(s.ctx, s.caller.User, s.caller.Scope.Repository, s.parameters,
+	hijacked, err := u.connect(s.ctx, client{s.caller.User, s.caller.Scope.Repository, s.password, s.parameters},
 		func(n *pgconn.Notice) { notices = append(notices, n) })
 	if err != nil {
 		return nil, err
 	}
 	u.remember(s.identity, greeting{hijacked.ParameterStatuses, notices})
-	s.up = newRelay(hijacked, canceler, s.conn)
+	s.up = newRelay(hijacked, s.conn)
 	s.up.dirty = true
 	return notices, nil
 }
@@ -253,8 +258,13 @@ func (s *session) consult(v verdict) error {
 // giveUp ends the session because its upstream is gone or cannot be had. A client that
 // the upstream has told so itself is not told again.
 func (s *session) giveUp(err error) {
-	if s.up != nil && s.up.hasTold() {
-		return
+	if s.up != nil {
+		told, lastWords := s.up.hasTold()
+		s.out.buf = append(s.out.buf, lastWords...)
+		if told || lastWords != nil {
+			s.farewell()
+			return
+		}
 	}
 	e := pgerr.From(err)
 	if e.Severity != pgerr.SeverityFatal {
@@ -265,10 +275,12 @@ func (s *session) giveUp(err error) {
 	s.farewell()
 }
 
-func (r *relay) hasTold() bool {
+// hasTold says whether the upstream has told the client that it ends, or has told us
+// instead.
+func (r *relay) hasTold() (told bool, lastWords []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.told
+	return r.told, r.lastWords
 }
 
 // flushAll writes what the client waits for, and then what the upstream is to get: in
@@ -296,6 +308,12 @@ func (s *session) lastStatement() {
 
 // refreshFromUpstream is refresh by what the upstream reports.
 func (s *session) refreshFromUpstream() {
+	if s.ahead {
+		if s.up.inSeries() {
+			return
+		}
+		s.ahead, s.zone = false, nil
+	}
 	params, version := s.greeted, uint64(0)
 	if s.up != nil {
 		s.up.mu.Lock()
@@ -309,7 +327,7 @@ func (s *session) refreshFromUpstream() {
 	s.standard = params["standard_conforming_strings"] != "off"
 	s.text = transcoderFor(params["client_encoding"])
 	if s.up == nil {
-		s.caller.Scope.Branch = branchOf(s.parameters)
+		s.setBranch([]byte(branchOf(s.parameters)))
 	}
 }
 

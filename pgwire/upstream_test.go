@@ -1,9 +1,12 @@
 package pgwire_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"runtime"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -83,6 +86,29 @@ func TestLockSessionsOpenNoUpstream(t *testing.T) {
 	}
 }
 
+// TestClientPasswordIsPassedOn: with user = "$client" an upstream that asks for a password
+// gets the one that the users file has in plain.
+func TestClientPasswordIsPassedOn(t *testing.T) {
+	behind := wiretest.PostgresTarget(t, map[string]string{"auth": "scram"}).Addr
+	server := startServer(t, map[string]string{"auth": "scram", "upstream": "postgres://postgres@" + behind + "/?sslmode=disable"})
+	for user, password := range wiretest.Passwords {
+		cfg, err := pgconn.ParseConfig("postgres://" + server.addr + "/shop?sslmode=disable")
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg.User, cfg.Password = user, strings.ReplaceAll(password, "\u00ad", "") // which pgx does not prepare
+		conn, err := pgconn.ConnectConfig(t.Context(), cfg)
+		if err != nil {
+			t.Errorf("%s: %v", user, err)
+			continue
+		}
+		if got := queryOne(t, conn, "select current_user"); got != user {
+			t.Errorf("%s is %s upstream", user, got)
+		}
+		conn.Close(t.Context())
+	}
+}
+
 // TestClientGoneCancelsUpstream: the statement of a client that hangs up is cancelled,
 // and its connection closed.
 func TestClientGoneCancelsUpstream(t *testing.T) {
@@ -120,11 +146,143 @@ func TestUnreadRowsTakeNoMemory(t *testing.T) {
 	}
 	// The upstream waits for us to read: nothing flows any more.
 	eventually(t, direct, "select count(*) from pg_stat_activity where query like 'copy (select generate_series%' and wait_event = 'ClientWrite'", "1")
+	wantLittleMemory(t)
+}
+
+func wantLittleMemory(t *testing.T) {
+	t.Helper()
 	var m runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&m)
 	if m.HeapInuse+m.StackInuse > 64<<20 {
 		t.Errorf("%d bytes in use", m.HeapInuse+m.StackInuse)
+	}
+}
+
+// TestUnreadBatchTakesNoMemory: nor do rows that stand beside a call in one query.
+func TestUnreadBatchTakesNoMemory(t *testing.T) {
+	server, direct := startProxied(t)
+	for name, sql := range map[string]string{
+		"a statement beside a call": "select raisin_lock_release('k', 1); copy (select generate_series(1, 100000000)) to stdout",
+		"a statement with a call":   "select generate_series(1, 100000000), released from raisin_lock_release('k', 1) as released",
+		"a row":                     "select raisin_lock_release('k', 1); select repeat('x', 200000000)",
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn := connect(t, server.addr, "alice")
+			pid := queryOne(t, conn, "select pg_backend_pid()")
+			hijacked, err := conn.Hijack()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer hijacked.Conn.Close()
+			hijacked.Frontend.Send(&pgproto3.Query{String: sql})
+			if err := hijacked.Frontend.Flush(); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, direct, "select count(*) from pg_stat_activity where pid = "+pid+" and state = 'active' and wait_event = 'ClientWrite'", "1")
+			wantLittleMemory(t)
+		})
+	}
+}
+
+// TestLongMessagesTakeNoMemory: what a client sends goes on as it arrives.
+func TestLongMessagesTakeNoMemory(t *testing.T) {
+	server, _ := startProxied(t)
+	const size = 100 << 20
+	chunk := bytes.Repeat([]byte("0123456789abcdef"), 1<<16)
+	parse := encoded(t, &pgproto3.Parse{Query: "select length($1::text)"})
+	copying := encoded(t, &pgproto3.Query{String: "create temp table lines (line text); copy lines from stdin"})
+	finish := encoded(t, &pgproto3.Execute{}, &pgproto3.Sync{})
+	bind := append([]byte{'B'}, binary.BigEndian.AppendUint32(nil, 4+1+1+2+2+4+size+2)...)
+	bind = binary.BigEndian.AppendUint32(append(bind, 0, 0, 0, 0, 0, 1), size)
+	for name, test := range map[string]struct{ before, after []byte }{
+		"a parameter": {append(parse, bind...), append([]byte{0, 0}, finish...)},
+		"data of a COPY": {
+			append(append(copying, 'd'), binary.BigEndian.AppendUint32(nil, 4+size)...),
+			append(encoded(t, &pgproto3.CopyDone{}), encoded(t, &pgproto3.Query{String: "select length(line) from lines"})...),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			hijacked, err := connect(t, server.addr, "alice").Hijack()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer hijacked.Conn.Close()
+			write := func(b []byte) {
+				if _, err := hijacked.Conn.Write(b); err != nil {
+					t.Fatal(err)
+				}
+			}
+			write(test.before)
+			for range size / len(chunk) {
+				write(chunk)
+			}
+			wantLittleMemory(t)
+			write(test.after)
+			for {
+				m, err := hijacked.Frontend.Receive()
+				if err != nil {
+					t.Fatal(err)
+				}
+				switch m := m.(type) {
+				case *pgproto3.DataRow:
+					if got, want := string(m.Values[0]), strconv.Itoa(size); got != want {
+						t.Errorf("length %s, want %s", got, want)
+					}
+					return
+				case *pgproto3.ErrorResponse:
+					t.Fatal(m.Message)
+				}
+			}
+		})
+	}
+}
+
+func encoded(t *testing.T, messages ...pgproto3.FrontendMessage) (out []byte) {
+	t.Helper()
+	for _, m := range messages {
+		var err error
+		if out, err = m.Encode(out); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
+}
+
+// TestUpstreamGoneAmidABatch: so is one whose statements the session runs by itself.
+func TestUpstreamGoneAmidABatch(t *testing.T) {
+	server, direct := startProxied(t)
+	for _, sql := range []string{
+		"select raisin_lock_release('k', 1); select pg_sleep(3600)",
+		"select pg_sleep(3600) from raisin_lock_release('k', 1)",
+		"select raisin_lock_release('k', extract(epoch from now())::bigint) from pg_sleep(3600)",
+	} {
+		conn := connect(t, server.addr, "alice")
+		pid := queryOne(t, conn, "select pg_backend_pid()")
+		hijacked, err := conn.Hijack()
+		if err != nil {
+			t.Fatal(err)
+		}
+		hijacked.Frontend.Send(&pgproto3.Query{String: sql})
+		if err := hijacked.Frontend.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, direct, "select wait_event from pg_stat_activity where pid = "+pid, "PgSleep")
+		queryOne(t, direct, "select pg_terminate_backend("+pid+")")
+		var told []string
+		for {
+			m, err := hijacked.Frontend.Receive()
+			if err != nil {
+				break
+			}
+			if e, ok := m.(*pgproto3.ErrorResponse); ok {
+				told = append(told, e.Severity+" "+e.Code)
+			}
+		}
+		if len(told) != 1 || told[0] != "FATAL 57P01" {
+			t.Errorf("%s: told %q", sql, told)
+		}
+		hijacked.Conn.Close()
 	}
 }
 

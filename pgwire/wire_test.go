@@ -15,6 +15,7 @@ import (
 	"net"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -94,9 +95,29 @@ type testServer struct {
 	clock  *backendtest.Clock
 	faulty *faultyBackend
 	listen *countingListener
+	log    *countingLog
 	cancel context.CancelFunc
 	served chan error
 }
+
+// countingLog counts what a server logs as an error.
+type countingLog struct {
+	slog.Handler
+
+	errors atomic.Int64
+}
+
+func (l *countingLog) Enabled(_ context.Context, level slog.Level) bool {
+	return level >= slog.LevelError
+}
+
+func (l *countingLog) Handle(context.Context, slog.Record) error {
+	l.errors.Add(1)
+	return nil
+}
+
+func (l *countingLog) WithAttrs([]slog.Attr) slog.Handler { return l }
+func (l *countingLog) WithGroup(string) slog.Handler      { return l }
 
 // shutdown ends the server as a signal does, and waits for it.
 func (s *testServer) shutdown(t testing.TB) {
@@ -123,7 +144,7 @@ func newEmbedded(t *testing.T, options map[string]string) wiretest.Target {
 
 func startServer(t testing.TB, options map[string]string) *testServer {
 	t.Helper()
-	s := &testServer{clock: &backendtest.Clock{}}
+	s := &testServer{clock: &backendtest.Clock{}, log: &countingLog{Handler: slog.DiscardHandler}}
 	store := newBackend(t, options["store"], inprocess.Options{Clock: s.clock})
 	s.faulty = &faultyBackend{Backend: store, waiting: make(chan struct{}, 1), step: make(chan struct{})}
 	var locks backend.Backend = s.faulty
@@ -140,9 +161,9 @@ func startServer(t testing.TB, options map[string]string) *testServer {
 	cfg := pgwire.Config{
 		Functions:       sqlfuncs.NewService(locks, maxTTL),
 		Policy:          policy(t, options),
-		Log:             slog.New(slog.DiscardHandler),
+		Log:             slog.New(s.log),
 		Version:         "test",
-		TLS:             config,
+		TLS:             func() *tls.Config { return config },
 		RequireTLS:      options["require_tls"] == "on",
 		Now:             s.clock.Wall,
 		ShutdownTimeout: 5 * time.Second,
@@ -211,7 +232,7 @@ func selfSigned(t testing.TB) *tls.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
+	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{pgwire.ALPN}, Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
 }
 
 func (s *testServer) serve(t testing.TB) {
@@ -244,7 +265,7 @@ func policy(t testing.TB, options map[string]string) *auth.Policy {
 			t.Fatal(err)
 		}
 	}
-	p, err := auth.NewPolicy(method, users, options["anonymous"] != "no")
+	p, err := auth.NewPolicy(auth.PolicyOptions{Method: method, Users: users, AllowAnonymous: options["anonymous"] != "no"})
 	if err != nil {
 		t.Fatal(err)
 	}

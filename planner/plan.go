@@ -41,8 +41,12 @@ type Statement struct {
 	// when the statement's turn comes, as PostgreSQL reports it: a transaction
 	// that has failed already says so instead.
 	Err *pgerr.Error
-	// Text is the statement as it was written.
-	Text string
+	// Text is the statement as it was written, and Start how many characters of the
+	// script stand before it.
+	Text  string
+	Start int
+	// Standard is the standard_conforming_strings by which it was read.
+	Standard bool
 	// Params are the types of $1, $2, …, declared or inferred.
 	Params []datum.Type
 	// Columns of the result; nil if it returns no rows.
@@ -58,6 +62,11 @@ type Statement struct {
 	First *sqlfuncs.Function
 	// Mentions: a call of ours stands in it, even if the plan is an error.
 	Mentions bool
+	// Within names the prepared statement of an EXECUTE inside another command: EXPLAIN
+	// or CREATE TABLE AS.
+	Within string
+	// Prepares names the statement that a PREPARE makes.
+	Prepares string
 	// Foreign, if set, is the error that the statement is if it runs in another
 	// database than Database, by which a name in it is qualified.
 	Database string
@@ -116,6 +125,7 @@ type (
 	// Execute is SQL's EXECUTE.
 	Execute struct {
 		Name   string
+		Count  int // of the arguments
 		args   []expr
 		err    *pgerr.Error // what is wrong with one of them
 		places []int        // of the arguments, in characters

@@ -118,7 +118,11 @@ func (p *Planner) plan(text string, o Options) *Script {
 				st.Mentions = true
 			}
 		}
+		st.Standard = o.Standard
+		st.Prepares = parsed.Statements[i].Node.GetPrepareStmt().GetName()
+		st.Within = executeWithin(parsed.Statements[i].Node)
 		st.Text = text[parsed.Statements[i].Start:parsed.Statements[i].End]
+		st.Start = utf8.RuneCountInString(text[:parsed.Statements[i].Start])
 		script.Statements = append(script.Statements, st)
 		script.Calls = script.Calls || len(st.Calls) > 0
 	}

@@ -4,30 +4,35 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/jeroenrinzema/psql-wire/codes"
+
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
 // This file is for a front end with an upstream: it says what is ours of the texts
 // that go through it.
 
+// MayConcern says whether a text may have to do with us, whatever the settings are that
+// it is to be read by. It is what every relayed text pays, and where most of them end.
+func MayConcern(text string) bool { return concerns(text) }
+
 // Concerns says whether a text may have to do with us: whether one of our functions,
-// the branch, or USE stands in it. It does not parse; it is what every relayed text
-// pays, and most texts end at its first line.
+// the branch, or USE stands in it, as far as that can be told without parsing.
 func Concerns(text string, standard bool) bool {
 	if !concerns(text) {
 		return false
 	}
 	scan := scanText(text, standard, isFunction)
-	return scan.Mentions || scan.Use
+	return scan.Mentions || scan.Use || scan.Branch
 }
 
-// UsesPrepared says whether a statement of a text may run or drop a prepared
+// UsesPrepared says whether a statement of a text may make, run or drop a prepared
 // statement.
 func UsesPrepared(text string, standard bool) bool {
 	statements := newStatementScanner(text, standard, noNames)
 	for st, ok := statements.next(); ok; st, ok = statements.next() {
 		switch strings.ToLower(st.Keyword) {
-		case "execute", "deallocate", "discard", "explain", "create":
+		case "prepare", "execute", "deallocate", "discard", "explain", "create":
 			return true
 		}
 	}
@@ -59,7 +64,8 @@ func NeedsUpstream(err *pgerr.Error) bool { return errors.Is(err, errNeedsUpstre
 // local says whether a statement with calls is answered here, be it with an error.
 func (s *Statement) local() bool {
 	if s.Err != nil {
-		return !NeedsUpstream(s.Err)
+		// Of types the upstream may know more.
+		return !NeedsUpstream(s.Err) && s.Err.Code != codes.UndefinedObject
 	}
 	switch a := s.Action.(type) {
 	case *Select:
@@ -94,6 +100,16 @@ func (s *Select) Local() bool {
 		check(call.Args)
 	}
 	return local
+}
+
+// EmptiesBranch says whether a SET gives app.branch no value.
+func (s *Set) EmptiesBranch() bool {
+	for _, m := range s.Modes {
+		if m.Name == branchSetting && !m.Default && len(m.Values) == 1 && m.Values[0].Text == "" {
+			return true
+		}
+	}
+	return false
 }
 
 // UseBranch is the branch that a text of nothing but USE BRANCH chooses.

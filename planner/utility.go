@@ -1,7 +1,9 @@
 package planner
 
 import (
+	"cmp"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 	pg_query "github.com/pganalyze/pg_query_go/v5"
@@ -211,7 +213,7 @@ func (c *compiler) prepare(s *Statement, n *pg_query.PrepareStmt) *pgerr.Error {
 }
 
 func (c *compiler) execute(s *Statement, n *pg_query.ExecuteStmt) *pgerr.Error {
-	e := &Execute{Name: n.Name, at: c.at}
+	e := &Execute{Name: n.Name, Count: len(n.Params), at: c.at}
 	s.Action = e
 	// The arguments are looked at when the command runs, in which it has no
 	// parameters of its own.
@@ -237,9 +239,8 @@ func (e *Execute) Arguments(f *Frame, types []datum.Type) ([]datum.Datum, error)
 	if e.err != nil {
 		return nil, e.err
 	}
-	if len(e.args) != len(types) {
-		return nil, pgerr.Newf(codes.Syntax, "wrong number of parameters for prepared statement \"%s\"", e.Name).
-			WithDetail("Expected %d parameters but got %d.", len(types), len(e.args))
+	if err := e.CheckCount(types); err != nil {
+		return nil, err
 	}
 	c := &compiler{at: e.at, params: &paramTypes{fixed: true}}
 	values := make([]datum.Datum, len(types))
@@ -258,6 +259,31 @@ func (e *Execute) Arguments(f *Frame, types []datum.Type) ([]datum.Datum, error)
 		values[i] = v
 	}
 	return values, nil
+}
+
+// CheckCount says whether there is an argument for each parameter.
+func (e *Execute) CheckCount(types []datum.Type) error {
+	if e.Count == len(types) {
+		return nil
+	}
+	return pgerr.Newf(codes.Syntax, "wrong number of parameters for prepared statement \"%s\"", e.Name).
+		WithDetail("Expected %d parameters but got %d.", len(types), e.Count)
+}
+
+// ExecuteAs is the text of an EXECUTE with another name in it. Positions behind the name
+// are shift characters further on than in the statement's own text.
+func (s *Statement) ExecuteAs(name string) (sql string, shift int) {
+	l := newLexer(s.Text, s.Standard)
+	l.next() // EXECUTE
+	old := l.next()
+	return s.Text[:old.Start] + name + s.Text[old.End:], utf8.RuneCountInString(name) - utf8.RuneCountInString(s.Text[old.Start:old.End])
+}
+
+// executeWithin is the prepared statement that an EXPLAIN or a CREATE TABLE AS executes.
+func executeWithin(n *pg_query.Node) string {
+	return cmp.Or(n.GetExplainStmt().GetQuery().GetExecuteStmt().GetName(),
+		n.GetExplainStmt().GetQuery().GetCreateTableAsStmt().GetQuery().GetExecuteStmt().GetName(),
+		n.GetCreateTableAsStmt().GetQuery().GetExecuteStmt().GetName())
 }
 
 // assign converts e as an INSERT into a column of type t would.

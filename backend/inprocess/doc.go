@@ -1,9 +1,11 @@
-// Package inprocess keeps leases and pools in the memory of one process.
+// Package inprocess keeps leases and pools in the memory of one process, and if
+// the store is a durable one on its disk too.
 //
 // Its locks hold among the callers of one Store and nobody else: two processes
 // with a Store each do not exclude one another, and both would sell the same
-// inventory. What it keeps ends with the process. Fencing tokens rise across
-// restarts as far as the wall clock does.
+// inventory. New makes a store that ends with the process; its fencing tokens
+// rise across restarts as far as the wall clock does. Open makes one that goes
+// on after a restart or a crash with all that it acknowledged.
 //
 // # Layout
 //
@@ -15,6 +17,16 @@
 //	reaper.go   the goroutine that drops leases which are over
 //	token.go    the clock that fencing tokens are taken from
 //	clock*.go   the time that leases end by, and the wall clock
+//
+// and of a durable store:
+//
+//	open.go      Open: recovery from disk
+//	journal.go   changes on their way to disk, in groups; answers that wait for them
+//	record.go    what stands on disk
+//	folder.go    the data folder: its lock, and whether it is whole
+//	failstop.go  the disk below pebble, which fails once and then for good
+//	pebble.go    the options of the store on disk
+//	boot*.go     what the boot clock counts from
 //
 // # Time
 //
@@ -28,5 +40,6 @@
 // All state of a key is behind the mutex of its shard, and the clock is read
 // with that mutex held: operations on one key see time in the order in which
 // they take effect, so none of them can act on a lease that an earlier one saw
-// over. Nothing blocks or does I/O under the mutex.
+// over. Nothing blocks or does I/O under the mutex: a durable store only notes
+// there what is to be written, and waits for it without.
 package inprocess

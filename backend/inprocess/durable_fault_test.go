@@ -349,6 +349,7 @@ func TestChangesThatWaitAreBounded(t *testing.T) {
 		if r := <-first; r.err != nil {
 			t.Errorf("Claim = %+v", r)
 		}
+		synctest.Wait() // what waited is written
 		if c := claim(t, s, "p", 1, 10); c.Remaining != 8 {
 			t.Errorf("Claim = %+v", c)
 		}
@@ -383,7 +384,9 @@ func countWrites(t *testing.T) int {
 		return nil
 	}
 	s := m.open(t)
-	claimAll(t, s)
+	if _, err := claimAll(t, s); err != nil {
+		t.Fatal(err)
+	}
 	s.Close()
 	return int(n.Load())
 }

@@ -241,7 +241,7 @@ func TestBootID(t *testing.T) {
 	if id := bootID(); id == "" || id != bootID() && !strings.HasPrefix(id, "unknown ") {
 		t.Errorf("the boot is %q, and then %q", id, bootID())
 	}
-	if unknownBoot() == unknownBoot() {
+	if one, other := unknownBoot(), unknownBoot(); one == other {
 		t.Error("two processes that know nothing take each other's deadlines for their own")
 	}
 }

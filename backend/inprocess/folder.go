@@ -114,9 +114,8 @@ func (f *folder) read(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer file.Close()
 	text, err := io.ReadAll(file)
-	return string(text), err
+	return string(text), errors.Join(err, file.Close())
 }
 
 // write makes a file and lets it survive a crash.

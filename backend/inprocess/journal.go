@@ -103,7 +103,7 @@ func (j *journal) putLease(id []byte, token int64, end, ttl time.Duration) (*gro
 		return nil, err
 	}
 	if token > j.ceiling {
-		j.ceiling = min(token+tokenLead, backend.MaxToken-1)
+		j.ceiling = token + tokenLead
 		j.value = appendInt(j.value[:0], j.ceiling)
 		_ = g.batch.Set(ceilingKey, j.value, nil) // fails on indexed batches only
 	}
@@ -210,7 +210,7 @@ func (j *journal) commit() error {
 		return err // and poison has ended the group
 	}
 	j.committing = nil
-	g.batch.Close()
+	_ = g.batch.Close() // gives its memory back; it is applied
 	g.batch = nil
 	g.end(nil)
 	return nil

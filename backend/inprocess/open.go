@@ -1,6 +1,7 @@
 package inprocess
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -144,11 +145,11 @@ func (s *Store) recover(j *journal, home *folder, boot string) error {
 
 // recovery reads a store from disk.
 type recovery struct {
-	store   *Store
-	now     time.Duration
-	sameOne bool          // the machine was not restarted since the deadlines were written
-	opening *pebble.Batch // what has to be changed on disk
-	ceiling int64
+	store    *Store
+	now      time.Duration
+	sameBoot bool          // the machine was not restarted since the deadlines were written
+	opening  *pebble.Batch // what has to be changed on disk
+	ceiling  int64
 }
 
 func (r *recovery) read(db *pebble.DB, boot string, whole bool) error {
@@ -165,7 +166,7 @@ func (r *recovery) read(db *pebble.DB, boot string, whole bool) error {
 	if err != nil {
 		return err
 	}
-	r.sameOne = then == boot
+	r.sameBoot = then == boot
 	return r.readAll(db)
 }
 
@@ -210,7 +211,7 @@ func (r *recovery) take(key, value []byte) error {
 		return err
 	case metaPrefix:
 		var err error
-		if string(key) == string(ceilingKey) {
+		if bytes.Equal(key, ceilingKey) {
 			r.ceiling, err = readInt(value)
 		}
 		return err
@@ -226,7 +227,7 @@ func (r *recovery) takeLease(id, value []byte) error {
 		return err
 	}
 	key := append([]byte{leasePrefix}, id...)
-	if !r.sameOne {
+	if !r.sameBoot {
 		record.deadline = deadline(r.now, record.ttl)
 		_ = r.opening.Set(key, appendLease(nil, record), nil)
 	}

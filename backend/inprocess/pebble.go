@@ -1,7 +1,6 @@
 package inprocess
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 
@@ -44,5 +43,5 @@ func (l pebbleLog) Errorf(format string, args ...any) {
 }
 
 func (l pebbleLog) Fatalf(format string, args ...any) {
-	l.fail(errors.New(fmt.Sprintf(format, args...)))
+	l.fail(fmt.Errorf(format, args...))
 }

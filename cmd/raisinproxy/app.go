@@ -25,16 +25,23 @@ type App struct {
 	backend  backend.Backend // nil: the locks are disabled
 	server   *pgwire.Server
 	listener net.Listener
+	renewal  *renewal
+	users    *pgwire.AuthQuery // nil: without auth_query
 }
 
 // NewApp opens the backend and the listener; clients wait in its queue until Run. ctx is for the opening.
 // Exactly one of Run and Close is to be called then.
 func NewApp(ctx context.Context, cfg *Config, log *slog.Logger) (*App, error) {
-	policy, err := auth.NewPolicy(auth.Method(cfg.Auth.Method), cfg.Users, cfg.Auth.AllowAnonymous)
+	policy, err := auth.NewPolicy(auth.PolicyOptions{
+		Method:         auth.Method(cfg.Auth.Method),
+		Users:          cfg.Users,
+		AllowAnonymous: cfg.Auth.AllowAnonymous,
+		CertMap:        cfg.CertMap,
+	})
 	if err != nil {
 		return nil, err
 	}
-	a := &App{cfg: cfg, log: log}
+	a := &App{cfg: cfg, log: log, renewal: newRenewal(cfg, policy, log)}
 	if a.listener, err = listen(&cfg.PGWire); err != nil {
 		return nil, err
 	}
@@ -49,7 +56,8 @@ func NewApp(ctx context.Context, cfg *Config, log *slog.Logger) (*App, error) {
 		Policy:          policy,
 		Log:             log,
 		Version:         version,
-		TLS:             cfg.TLS,
+		TLS:             a.renewal.tls.Load,
+		LookUp:          a.lookUp(),
 		RequireTLS:      cfg.PGWire.RequireTLS,
 		MaxConnections:  cfg.PGWire.MaxConnections,
 		AdminUsers:      cfg.Auth.AdminUsers,
@@ -91,12 +99,18 @@ func (a *App) Run(ctx context.Context) error {
 		a.log.Warn(warning)
 	}
 	a.log.Info("listening", "address", a.Addr().String(), "version", versionText(), "locks", a.cfg.Locks.Enabled)
+	watched, stopWatching := context.WithCancel(ctx)
+	defer a.renewal.watch(watched)()
+	defer stopWatching()
+	manager := notifier{a.log}
 	served := make(chan error, 1)
 	go func() { served <- a.server.Serve(ctx, a.listener) }()
+	manager.ready() // clients wait in the listener's queue at worst
 	var err error
 	select {
 	case err = <-served:
 	case <-ctx.Done():
+		manager.stopping()
 		a.log.Info("shutting down", "running_statements_have", a.cfg.PGWire.ShutdownTimeout.String())
 		err = <-served
 	}
@@ -115,8 +129,24 @@ func (a *App) Close() error {
 	if a.backend != nil {
 		err = errors.Join(err, a.backend.Close())
 	}
+	if a.users != nil {
+		err = errors.Join(err, a.users.Close())
+	}
 	return err
 }
+
+// lookUp finds users by auth_query; nil without one.
+func (a *App) lookUp() func(context.Context, string) (*auth.User, error) {
+	if a.cfg.Auth.AuthQuery == "" {
+		return nil
+	}
+	a.users = pgwire.NewAuthQuery(a.cfg.Behind.Config.Copy(), a.cfg.Auth.AuthQuery)
+	return a.users.Lookup
+}
+
+// Reload reads again what may change while the server runs: the users and the
+// certificates. What is wrong with them is logged, and the old ones stay.
+func (a *App) Reload() { a.renewal.all() }
 
 func listen(c *PGWireConfig) (net.Listener, error) {
 	host := c.BindAddress

@@ -1,16 +1,11 @@
 package main
 
 import (
-	"crypto/tls"
-	"crypto/x509"
-	"errors"
 	"fmt"
-	"io/fs"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"raisinproxy/pgwire/auth"
 )
@@ -64,26 +59,11 @@ func (k *checker) resolvePaths(dir string) {
 	c := k.cfg
 	for _, path := range []*string{
 		&c.PGWire.TLSCert, &c.PGWire.TLSKey, &c.PGWire.TLSClientCA,
-		&c.Auth.UsersFile, &c.Locks.InProcess.DataDir, &c.Locks.Redis.StateFile, &c.Upstream.PasswordFile,
+		&c.Auth.UsersFile, &c.Auth.CertMapFile, &c.Locks.InProcess.DataDir, &c.Locks.Redis.StateFile, &c.Upstream.PasswordFile,
 	} {
 		if *path != "" && !filepath.IsAbs(*path) {
 			*path = filepath.Join(dir, *path)
 		}
-	}
-}
-
-// checkNotYet refuses what the configuration knows and this version does not do.
-// Each line goes when the thing comes.
-func (k *checker) checkNotYet() {
-	c := k.cfg
-	if c.PGWire.TLSClientCA != "" {
-		k.add("pgwire.tls_client_ca", `client certificates are not in this version: set tls_client_ca = ""`)
-	}
-	if c.Auth.Method == methodCert {
-		k.add("auth.method", `"cert" is not in this version: use "scram-sha-256"`)
-	}
-	if c.Auth.AuthQuery != "" {
-		k.add("auth.auth_query", `not in this version: set auth_query = "" and use users_file`)
 	}
 }
 
@@ -119,94 +99,6 @@ func (k *checker) checkConnections() {
 
 // reservedConnections is how many connections are kept for admin_users.
 const reservedConnections = 3
-
-func (k *checker) checkTLS() {
-	w := &k.cfg.PGWire
-	switch {
-	case w.TLSCert == "" && w.TLSKey == "":
-		if w.RequireTLS {
-			k.add("pgwire.require_tls", "needs tls_cert and tls_key")
-		}
-	case w.TLSCert == "":
-		k.add("pgwire.tls_key", "needs tls_cert: set both or none")
-	case w.TLSKey == "":
-		k.add("pgwire.tls_cert", "needs tls_key: set both or none")
-	default:
-		k.loadCertificate()
-	}
-}
-
-func (k *checker) loadCertificate() {
-	w := &k.cfg.PGWire
-	cert, err1 := os.ReadFile(w.TLSCert)
-	if err1 != nil {
-		k.add("pgwire.tls_cert", "cannot read it: %v", err1)
-	}
-	secret, err2 := os.ReadFile(w.TLSKey)
-	if err2 != nil {
-		k.add("pgwire.tls_key", "cannot read it: %v", err2)
-	}
-	if err1 != nil || err2 != nil {
-		return
-	}
-	if !x509.NewCertPool().AppendCertsFromPEM(cert) {
-		k.add("pgwire.tls_cert", "has no certificate in PEM form")
-		return
-	}
-	pair, err := tls.X509KeyPair(cert, secret)
-	if err != nil {
-		k.add("pgwire.tls_key", "does not serve with the certificate of tls_cert: %v", err)
-		return
-	}
-	if end := pair.Leaf.NotAfter; time.Now().After(end) {
-		k.warning("[pgwire] tls_cert expired on " + end.Format(time.DateOnly) + ": clients that verify it will refuse to connect")
-	}
-	k.warnOfReaders("pgwire.tls_key", w.TLSKey)
-	k.cfg.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
-}
-
-func (k *checker) checkAuth() {
-	c := k.cfg
-	switch {
-	case k.wrong("auth.method"):
-	case c.Auth.Method == string(auth.Trust) && !k.wrong("pgwire.bind_address") && !isLoopback(c.PGWire.BindAddress):
-		k.add("auth.method", `"trust" lets everybody in, so it needs a loopback address such as 127.0.0.1; %s is %q`,
-			k.nameOf("pgwire.bind_address"), c.PGWire.BindAddress)
-	case c.Auth.Method == string(auth.Password) && !c.PGWire.RequireTLS:
-		k.add("auth.method", `"password" sends passwords in clear text, so it needs [pgwire] require_tls = true`)
-	}
-}
-
-// checkUsers loads the users file. Under trust there need be none; one that is named
-// gives users their tenants.
-func (k *checker) checkUsers() {
-	const path = "auth.users_file"
-	method, file := k.cfg.Auth.Method, k.cfg.Auth.UsersFile
-	switch {
-	case k.wrong(path), k.wrong("auth.method"):
-		return
-	case method == string(auth.Trust) && (file == "" || !k.doc.has(path)):
-		return
-	case file == "":
-		k.add(path, "%q needs one: make its lines with `raisinproxy passwd USER`", method)
-		return
-	}
-	users, err := auth.LoadUsers(file)
-	var joined interface{ Unwrap() []error }
-	switch {
-	case err == nil:
-		k.cfg.Users = users
-		k.warnOfReaders(path, file)
-	case errors.Is(err, fs.ErrNotExist):
-		k.add(path, "%s does not exist: make its lines with `raisinproxy passwd USER`", file)
-	case errors.As(err, &joined):
-		for _, line := range joined.Unwrap() {
-			k.add(path, "%v", line)
-		}
-	default:
-		k.add(path, "cannot read it: %v", err)
-	}
-}
 
 // warn notes what is allowed but may not be meant.
 func (k *checker) warn() {

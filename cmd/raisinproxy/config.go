@@ -22,9 +22,11 @@ type Config struct {
 	Upstream    UpstreamConfig
 	Replication ReplicationConfig
 
-	// Users and TLS are the loaded users_file, tls_cert and tls_key; nil without.
-	Users *auth.Users
-	TLS   *tls.Config
+	// Users, CertMap and TLS are the loaded users_file, cert_map_file, tls_cert and
+	// tls_key; nil without.
+	Users   *auth.Users
+	CertMap *auth.CertMap
+	TLS     *tls.Config
 	// Behind is what [upstream] describes; nil without the section.
 	Behind *pgwire.Upstream
 	// Warnings are for the log at start: nothing in them is an error.
@@ -50,6 +52,7 @@ type PGWireConfig struct {
 type AuthConfig struct {
 	Method         string
 	UsersFile      string
+	CertMapFile    string
 	AuthQuery      string
 	AllowAnonymous bool
 	AdminUsers     []string
@@ -100,7 +103,6 @@ type ReplicationConfig struct {
 // Values of auth.method and locks.backend. Those of auth.method that are not
 // here are the constants of package auth.
 const (
-	methodCert       = "cert" // not in this version
 	backendInProcess = "inprocess"
 	backendRedis     = "redis"
 )
@@ -173,8 +175,9 @@ func (c *Config) keys() []key {
 		{"pgwire.shutdown_timeout_secs", duration(&w.ShutdownTimeout, time.Second, 0, daySecs)},
 		{"pgwire.max_message_bytes", integer(&w.MaxMessageBytes, minMessageBytes, maxMessageBytes)},
 
-		{"auth.method", oneOf(&a.Method, string(auth.SCRAM), string(auth.Password), methodCert, string(auth.Trust))},
+		{"auth.method", oneOf(&a.Method, string(auth.SCRAM), string(auth.Password), string(auth.Cert), string(auth.Trust))},
 		{"auth.users_file", text(&a.UsersFile)},
+		{"auth.cert_map_file", text(&a.CertMapFile)},
 		{"auth.auth_query", text(&a.AuthQuery)},
 		{"auth.allow_anonymous", boolean(&a.AllowAnonymous)},
 		{"auth.admin_users", texts(&a.AdminUsers)},

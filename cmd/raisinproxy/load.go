@@ -56,7 +56,6 @@ func loadFile(o *options) (*Config, []problem) {
 		return k.result()
 	}
 	k.resolvePaths(filepath.Dir(doc.path))
-	k.checkNotYet()
 	k.checkBindAddress()
 	k.checkConnections()
 	k.checkTLS()

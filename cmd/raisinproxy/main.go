@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"sync"
 	"syscall"
 )
 
@@ -105,6 +106,7 @@ func serve(ctx context.Context, o *options, std streams) error {
 		return errReported
 	}
 	app.announce(std.err)
+	defer onHangUp(app.Reload)()
 	if err := app.Run(ctx); err != nil {
 		log.Error("the server failed", "error", err)
 		return errReported
@@ -134,6 +136,24 @@ func exitCode(err error, w io.Writer) int {
 	}
 	fmt.Fprintf(w, "raisinproxy: %v\n", err)
 	return exitFailure
+}
+
+// onHangUp calls reload at each SIGHUP, until stop.
+func onHangUp(reload func()) (stop func()) {
+	signals, done := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(signals, syscall.SIGHUP)
+	var group sync.WaitGroup
+	group.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			case <-signals:
+				reload()
+			}
+		}
+	})
+	return func() { signal.Stop(signals); close(done); group.Wait() }
 }
 
 // endOnSignal gives a context that the first SIGTERM or SIGINT ends. The second ends

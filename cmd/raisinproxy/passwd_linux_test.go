@@ -21,11 +21,11 @@ func letsIn(t *testing.T, line, user, password string) bool {
 	if err != nil {
 		t.Fatalf("the line cannot be read: %v", err)
 	}
-	policy, err := auth.NewPolicy(auth.Password, users, false)
+	policy, err := auth.NewPolicy(auth.PolicyOptions{Method: auth.Password, Users: users})
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := policy.Begin(user, true)
+	x := policy.Begin(user, auth.Channel{Encrypted: true}, nil)
 	if _, err := x.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"raisinproxy/pgwire"
+	"raisinproxy/pgwire/auth"
 )
 
 // clientUser as [upstream] user stands for the client's own name.
@@ -53,14 +54,17 @@ func (k *checker) checkUpstream() {
 	}
 }
 
-// checkClientUser: a client's name without its password is worth something only to an
-// upstream that asks for none.
+// checkClientUser: an upstream that asks for a client's password gets it only where this
+// server has it in plain.
 func (k *checker) checkClientUser() {
 	if k.cfg.Upstream.PasswordFile != "" {
-		k.add("upstream.password_file", `one password does not fit user = "$client": the upstream has to trust this server, or take its certificate`)
+		k.add("upstream.password_file", `one password does not fit user = "$client": leave it out`)
 		return
 	}
-	k.warning(`[upstream] user = "$client": the upstream has to trust this server (pg_hba.conf), since a client's password is not passed on`)
+	if k.cfg.Auth.Method != string(auth.Password) {
+		k.warning(`[upstream] user = "$client": a client's password is passed on with [auth] method = "password" or if the users file has it in plain; ` +
+			`for all others the upstream has to trust this server (pg_hba.conf) or take its certificate`)
+	}
 }
 
 func (k *checker) readUpstreamPassword(config *pgconn.Config) {

@@ -14,7 +14,7 @@ func BenchmarkUnknownUserChallenge(b *testing.B) {
 	p := policy(b, SCRAM, someUsers, false)
 	body := initialResponse(mechanismSCRAM, "n,,n=,r=abc")
 	for b.Loop() {
-		x := p.Begin("mallory", false)
+		x := p.Begin("mallory", Channel{}, nil)
 		start(b, x)
 		if _, err := x.Respond('p', body); err != nil {
 			b.Fatal(err)

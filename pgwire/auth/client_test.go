@@ -20,7 +20,7 @@ func parse(t testing.TB, text string) *Users {
 
 func policy(t testing.TB, method Method, text string, allowAnonymous bool) *Policy {
 	t.Helper()
-	p, err := NewPolicy(method, parse(t, text), allowAnonymous)
+	p, err := NewPolicy(PolicyOptions{Method: method, Users: parse(t, text), AllowAnonymous: allowAnonymous})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,7 @@
 // Package auth decides who a client is. It does no I/O: the front end moves the
 // bytes, this package says what to send and judges what came back.
 //
-//	x := policy.Begin(user, overTLS)
+//	x := policy.Begin(user, channel, nil)
 //	step, err := x.Start()
 //	for err == nil {
 //		send(step.Messages)
@@ -17,10 +17,12 @@
 //
 //	policy.go    Policy: what is asked of whom; Identity: the result
 //	exchange.go  Exchange: one connection's authentication, message by message
-//	scram.go     the server side of SCRAM-SHA-256
+//	channel.go   what an exchange runs over, and how it is bound to that
+//	scram.go     the server side of SCRAM-SHA-256 and SCRAM-SHA-256-PLUS
 //	verifier.go  verifiers: making, reading, checking a password against one
 //	saslprep.go  the form of a password that is hashed
 //	users.go     the users file
+//	cert.go      client certificates, and whose they are
 //
 // Messages, details and SQLSTATEs are PostgreSQL's: auth.c, auth-sasl.c and
 // auth-scram.c of release 15, and the tests compare them with a running server.

@@ -19,7 +19,10 @@ const MaxResponseBytes = 10000
 // maxSASLBytes is PG_MAX_SASL_MESSAGE_LENGTH.
 const maxSASLBytes = 1024
 
-const mechanismSCRAM = "SCRAM-SHA-256"
+const (
+	mechanismSCRAM = "SCRAM-SHA-256"
+	mechanismPlus  = "SCRAM-SHA-256-PLUS" // bound to the TLS channel
+)
 
 // Step is what the server does next: send Messages, in one write, and then, if
 // not Done, wait for the client's next message.
@@ -36,10 +39,12 @@ type Step struct {
 // Every error is a *pgerr.Error of severity FATAL, to be sent before the
 // connection is closed. Its Cause never holds a secret.
 type Exchange struct {
-	id     Identity
-	cred   *credential
-	doomed error // why this exchange must fail, whatever the client proves
-	scram  scramServer
+	id      Identity
+	channel Channel
+	certMap *CertMap
+	cred    *credential
+	doomed  error // why this exchange must fail, whatever the client proves
+	scram   scramServer
 
 	start func() (Step, error)
 	// respond takes the client's next message; nil when none is expected.
@@ -139,6 +144,7 @@ func (x *Exchange) checkPassword(body []byte) (Step, error) {
 	case !right:
 		return x.fail(errWrongPassword)
 	}
+	x.id.Password = newSecret(password)
 	return x.acceptAfter()
 }
 
@@ -146,6 +152,9 @@ func (x *Exchange) checkPassword(body []byte) (Step, error) {
 
 func (x *Exchange) offerSASL() (Step, error) {
 	offer := &pgproto3.AuthenticationSASL{AuthMechanisms: []string{mechanismSCRAM}}
+	if x.channel.EndPoint != nil {
+		offer.AuthMechanisms = []string{mechanismPlus, mechanismSCRAM} // the best one first
+	}
 	return x.ask(offer, "SASL", x.saslInitialResponse)
 }
 
@@ -159,7 +168,9 @@ func (x *Exchange) saslInitialResponse(body []byte) (Step, error) {
 	if !ok {
 		return Step{}, fatalProtocol("invalid string in message")
 	}
-	if string(mechanism) != mechanismSCRAM {
+	x.scram.channel = &x.channel
+	x.scram.plus = string(mechanism) == mechanismPlus && x.channel.EndPoint != nil
+	if string(mechanism) != mechanismSCRAM && !x.scram.plus {
 		return Step{}, fatalProtocol("client selected an invalid SASL authentication mechanism")
 	}
 	if len(rest) < 4 {

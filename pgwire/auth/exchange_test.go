@@ -73,7 +73,7 @@ func TestWhoGetsIn(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			x := policy(t, tt.method, someUsers, tt.allowAnonymous).Begin(tt.user, !tt.plain)
+			x := policy(t, tt.method, someUsers, tt.allowAnonymous).Begin(tt.user, Channel{Encrypted: !tt.plain}, nil)
 			if got := logIn(t, x, tt.password); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
@@ -108,7 +108,7 @@ func logIn(t *testing.T, x *Exchange, password string) string {
 func TestFailureTellsOnlyTheLogWhy(t *testing.T) {
 	p := policy(t, SCRAM, someUsers, false)
 	for user, why := range map[string]error{"bob": errWrongPassword, "mallory": errUnknownUser, "nopass": errNoSecret} {
-		e := report(t, logInSCRAM(t, p.Begin(user, false), "x"))
+		e := report(t, logInSCRAM(t, p.Begin(user, Channel{}, nil), "x"))
 		if !errors.Is(e, why) {
 			t.Errorf("%s: cause %v, want %v", user, e.Cause, why)
 		}
@@ -121,7 +121,7 @@ func TestFailureTellsOnlyTheLogWhy(t *testing.T) {
 // challenge is what a client is shown before it has proved anything.
 func challenge(t *testing.T, p *Policy, user string) string {
 	t.Helper()
-	x := p.Begin(user, false)
+	x := p.Begin(user, Channel{}, nil)
 	if _, err := x.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -164,22 +164,22 @@ func TestUnknownUsersGetTheCommonIterationCount(t *testing.T) {
 
 func TestReload(t *testing.T) {
 	p := policy(t, SCRAM, `"bob" "old"`, false)
-	begun := p.Begin("bob", false)
+	begun := p.Begin("bob", Channel{}, nil)
 	p.SetUsers(parse(t, `"bob" "new"`))
 	if err := logInSCRAM(t, begun, "old"); err != nil {
 		t.Errorf("an exchange that had begun sees the new users: %v", err)
 	}
-	if err := logInSCRAM(t, p.Begin("bob", false), "new"); err != nil {
+	if err := logInSCRAM(t, p.Begin("bob", Channel{}, nil), "new"); err != nil {
 		t.Error(err)
 	}
 	p.SetUsers(nil)
-	if e := report(t, logInSCRAM(t, p.Begin("bob", false), "new")); e.Code != "28P01" {
+	if e := report(t, logInSCRAM(t, p.Begin("bob", Channel{}, nil), "new")); e.Code != "28P01" {
 		t.Errorf("a user who was taken away: %v", e)
 	}
 }
 
 func TestClientThatKeepsTheFirstMessageBack(t *testing.T) {
-	x := policy(t, SCRAM, `"bob" "pw"`, false).Begin("bob", false)
+	x := policy(t, SCRAM, `"bob" "pw"`, false).Begin("bob", Channel{}, nil)
 	start(t, x)
 	step, err := x.Respond('p', append([]byte("SCRAM-SHA-256\x00"), 0xff, 0xff, 0xff, 0xff))
 	if err != nil {
@@ -206,7 +206,7 @@ func TestClientThatKeepsTheFirstMessageBack(t *testing.T) {
 
 func TestOutOfTurn(t *testing.T) {
 	p := policy(t, Trust, "", false)
-	x := p.Begin("a", false)
+	x := p.Begin("a", Channel{}, nil)
 	if _, err := x.Respond('p', nil); report(t, err).Code != "XX000" {
 		t.Error(err)
 	}
@@ -217,7 +217,7 @@ func TestOutOfTurn(t *testing.T) {
 	if _, err := x.Respond('p', nil); report(t, err).Code != "XX000" {
 		t.Error(err)
 	}
-	x = policy(t, SCRAM, `"bob" "pw"`, false).Begin("bob", false)
+	x = policy(t, SCRAM, `"bob" "pw"`, false).Begin("bob", Channel{}, nil)
 	start(t, x)
 	if _, err := x.Respond('p', initialResponse("nonsense", "")); err == nil {
 		t.Error("no error for an unknown mechanism")
@@ -244,7 +244,7 @@ func TestPasswordMessages(t *testing.T) {
 		{'p', "\xff\xfe\x00", `28P01 password authentication failed for user "bob"`},
 	}
 	for _, tt := range tests {
-		x := p.Begin("bob", true)
+		x := p.Begin("bob", Channel{Encrypted: true}, nil)
 		start(t, x)
 		_, err := x.Respond(tt.typ, []byte(tt.body))
 		if e := report(t, err); string(e.Code)+" "+e.Message != tt.want {
@@ -254,7 +254,7 @@ func TestPasswordMessages(t *testing.T) {
 }
 
 func TestNoPartOfTheBodyIsKept(t *testing.T) {
-	x := policy(t, SCRAM, `"bob" "pw"`, false).Begin("bob", false)
+	x := policy(t, SCRAM, `"bob" "pw"`, false).Begin("bob", Channel{}, nil)
 	start(t, x)
 	client, _ := scram.SHA256.NewClientUnprepped("", "pw", "")
 	talk := client.NewConversation()

@@ -30,7 +30,7 @@ func FuzzExchange(f *testing.F) {
 		true:  policy(f, Password, `"bob" "`+password+`"`, false),
 	}
 	f.Fuzz(func(t *testing.T, cleartext bool, typ byte, first, second []byte) {
-		x := policies[cleartext].Begin("bob", true)
+		x := policies[cleartext].Begin("bob", Channel{Encrypted: true}, nil)
 		step, err := x.Start()
 		if err != nil || step.Done {
 			t.Fatalf("%v %v", step, err)

@@ -171,7 +171,7 @@ func serveOne(conn net.Conn, p *Policy) {
 	if _, err := io.ReadFull(conn, body); err != nil || startup.Decode(body) != nil {
 		return
 	}
-	x := p.Begin(startup.Parameters["user"], false)
+	x := p.Begin(startup.Parameters["user"], Channel{}, nil)
 	step, err := x.Start()
 	for err == nil && !step.Done {
 		send(conn, step.Messages...)

@@ -18,7 +18,11 @@ import (
 // an authorization identity is refused, and a failed proof is reported by the
 // caller as a wrong password, not by the mechanism.
 type scramServer struct {
-	bindingFlag     byte // 'n' or 'y': what the client said of channel binding
+	// plus: the client chose SCRAM-SHA-256-PLUS, which binds the exchange to channel.
+	plus    bool
+	channel *Channel
+
+	gs2Header       string // what the client said of channel binding
 	clientFirstBare string
 	serverFirst     string
 	nonce           string // the client's part and ours
@@ -30,9 +34,10 @@ type scramServer struct {
 //	r=fyko+d2lbbFgONRv9qkxdawL3rfcNHYJY1ZVvWVs7j,s=QSXCR+Q6sek8bf92,i=4096
 func (s *scramServer) first(message string, cred *credential) (string, error) {
 	p := attributes(message)
-	if err := s.readBindingFlag(&p); err != nil {
+	if err := s.readBinding(&p); err != nil {
 		return "", err
 	}
+	s.gs2Header = message[:len(message)-len(p)] + ","
 	switch c := p.peek(); c {
 	case ',':
 		p = p[1:]
@@ -65,25 +70,40 @@ func (s *scramServer) first(message string, cred *credential) (string, error) {
 	return s.serverFirst, nil
 }
 
-// readBindingFlag reads the start of the GS2 header. 'y', a client that could bind
-// but believes that we cannot, is right: SCRAM-SHA-256-PLUS was not offered.
-func (s *scramServer) readBindingFlag(p *attributes) error {
-	switch c := p.peek(); c {
-	case 'n', 'y':
-		s.bindingFlag = c
+// readBinding reads the start of the GS2 header, up to its first comma. 'y', a client
+// that could bind but believes that we cannot, is right unless SCRAM-SHA-256-PLUS was
+// offered: then somebody has changed the offer.
+func (s *scramServer) readBinding(p *attributes) error {
+	c := p.peek()
+	switch {
+	case (c == 'n' || c == 'y') && s.plus:
+		return malformed("The client selected SCRAM-SHA-256-PLUS, but the SCRAM message does not include channel binding data.")
+	case c == 'y' && s.channel.EndPoint != nil:
+		return pgerr.Fatalf(codes.InvalidAuthorizationSpecification, "SCRAM channel binding negotiation error").
+			WithDetail("The client supports SCRAM channel binding but thinks the server does not.  " +
+				"However, this server does support channel binding.")
+	case c == 'n' || c == 'y':
 		*p = (*p)[1:]
-	case 'p':
+		if c := p.peek(); c != ',' {
+			return malformed("Comma expected, but found character \"%s\".", printable(c))
+		}
+		*p = (*p)[1:]
+		return nil
+	case c == 'p' && s.plus:
+		kind, err := p.read('p')
+		if err == nil && kind != endPointBinding {
+			err = fatalProtocol("unsupported SCRAM channel-binding type \"%s\"", printableText(kind))
+		}
+		return err
+	case c == 'p':
 		return malformed("The client selected SCRAM-SHA-256 without channel binding, " +
 			"but the SCRAM message includes channel binding data.")
-	default:
-		return malformed("Unexpected channel-binding flag \"%s\".", printable(c))
 	}
-	if c := p.peek(); c != ',' {
-		return malformed("Comma expected, but found character \"%s\".", printable(c))
-	}
-	*p = (*p)[1:]
-	return nil
+	return malformed("Unexpected channel-binding flag \"%s\".", printable(c))
 }
+
+// endPointBinding is the one kind of channel binding that PostgreSQL knows.
+const endPointBinding = "tls-server-end-point"
 
 // final takes client-final-message, says whether its proof is right, and makes
 // server-final-message. The work is the same whether it is right or not.
@@ -96,8 +116,8 @@ func (s *scramServer) final(message string, cred *credential) (signature string,
 	if err != nil {
 		return "", false, err
 	}
-	if binding != encode64([]byte{s.bindingFlag, ',', ','}) {
-		return "", false, fatalProtocol("unexpected SCRAM channel-binding attribute in client-final-message")
+	if err := s.checkBinding(binding); err != nil {
+		return "", false, err
 	}
 	nonce, err := p.read('r')
 	if err != nil {
@@ -114,6 +134,21 @@ func (s *scramServer) final(message string, cred *credential) (signature string,
 	signed := s.clientFirstBare + "," + s.serverFirst + "," + withoutProof
 	right = keys.provedBy(proof, signed)
 	return "v=" + encode64(mac(keys.server[:], signed)), right, nil
+}
+
+// checkBinding compares what the client is bound to with the channel that it is on.
+func (s *scramServer) checkBinding(binding string) error {
+	want := []byte(s.gs2Header)
+	if s.plus {
+		want = append(want, s.channel.EndPoint...)
+	}
+	switch {
+	case binding == encode64(want):
+		return nil
+	case s.plus:
+		return pgerr.Fatalf(codes.InvalidAuthorizationSpecification, "SCRAM channel binding check failed")
+	}
+	return fatalProtocol("unexpected SCRAM channel-binding attribute in client-final-message")
 }
 
 // readProof skips extensions up to the proof, which must be the last attribute. It
@@ -210,6 +245,17 @@ func printable(c byte) string {
 		return fmt.Sprintf("'%c'", c)
 	}
 	return fmt.Sprintf("0x%02x", c)
+}
+
+// printableText shows the beginning of a text, as PostgreSQL's sanitize_str.
+func printableText(s string) string {
+	shown := []byte(s[:min(len(s), 30)])
+	for i, c := range shown {
+		if c < 0x21 || c > 0x7E {
+			shown[i] = '?'
+		}
+	}
+	return string(shown)
 }
 
 // isPrintable: %x21-2B / %x2D-7E, the characters of a nonce.

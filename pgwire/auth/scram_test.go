@@ -110,7 +110,7 @@ var scramTalks = []talk{
 func TestSCRAMMessages(t *testing.T) {
 	p := policy(t, SCRAM, fmt.Sprintf("%q %q", talkUser, talkPassword), false)
 	for _, tt := range scramTalks {
-		if got := tt.hold(t, p.Begin(talkUser, false)); got != tt.want {
+		if got := tt.hold(t, p.Begin(talkUser, Channel{}, nil)); got != tt.want {
 			t.Errorf("%s:\n got %s\nwant %s", tt.name, got, tt.want)
 		}
 	}
@@ -134,7 +134,7 @@ func TestTooLongSASLMessages(t *testing.T) {
 		scramTalk("first", "n,,n=,r="+long, "", "FATAL 08P01 invalid message length"),
 		scramTalk("final", "n,,n=,r=abc", "c=biws,r="+long, "continue; FATAL 08P01 invalid message length"),
 	} {
-		if got := tt.hold(t, p.Begin(talkUser, false)); got != tt.want {
+		if got := tt.hold(t, p.Begin(talkUser, Channel{}, nil)); got != tt.want {
 			t.Errorf("%s: %s", tt.name, got)
 		}
 	}

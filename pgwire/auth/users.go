@@ -28,6 +28,8 @@ type User struct {
 	Name   string
 	Tenant string
 	cred   *credential // nil: listed without a password, and cannot log in with one
+	// password is the plaintext, if the line has it.
+	password Secret
 }
 
 // FileError is one wrong line of a users file. It quotes names, never secrets.
@@ -159,8 +161,11 @@ func parseLine(line string) (*User, error) {
 	if len(fields) == 1 {
 		return nil, errors.New(`expected a second field, "password" or "verifier", in double quotes`)
 	}
-	user := &User{Name: fields[0], Tenant: DefaultTenant}
-	if err := checkName(user.Name); err != nil {
+	if err := checkName(fields[0]); err != nil {
+		return nil, err
+	}
+	user, err := NewUser(fields[0], fields[1])
+	if err != nil {
 		return nil, err
 	}
 	if len(fields) == 3 {
@@ -169,8 +174,7 @@ func parseLine(line string) (*User, error) {
 			return nil, errors.New("the tenant (third field) must be some valid UTF-8; without the field it is " + DefaultTenant)
 		}
 	}
-	user.cred, err = parseSecret(user.Name, fields[1])
-	return user, err
+	return user, nil
 }
 
 func checkName(name string) error {
@@ -181,6 +185,20 @@ func checkName(name string) error {
 		return errors.New("the user name is not valid UTF-8")
 	}
 	return nil
+}
+
+// NewUser makes a user of a name and a secret in one of the forms of a users file, in
+// which an empty one is none.
+func NewUser(name, secret string) (*User, error) {
+	cred, err := parseSecret(name, secret)
+	if err != nil {
+		return nil, err
+	}
+	user := &User{Name: name, Tenant: DefaultTenant, cred: cred}
+	if cred != nil && !strings.HasPrefix(secret, verifierPrefix) {
+		user.password = newSecret(secret)
+	}
+	return user, nil
 }
 
 func parseSecret(user, secret string) (*credential, error) {

@@ -33,8 +33,8 @@ func TestUsersFile(t *testing.T) {
 	if _, ok := users.Lookup("nobody"); ok {
 		t.Error("found nobody")
 	}
-	p, _ := NewPolicy(SCRAM, users, false)
-	if err := logInSCRAM(t, p.Begin(`bo"b`, false), `pa;ss "#"`); err != nil {
+	p, _ := NewPolicy(PolicyOptions{Method: SCRAM, Users: users})
+	if err := logInSCRAM(t, p.Begin(`bo"b`, Channel{}, nil), `pa;ss "#"`); err != nil {
 		t.Error(err)
 	}
 }
@@ -122,7 +122,7 @@ func TestLineIsReadBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := logInSCRAM(t, policy(t, SCRAM, line, false).Begin(name, false), `se"cret`); err != nil {
+		if err := logInSCRAM(t, policy(t, SCRAM, line, false).Begin(name, Channel{}, nil), `se"cret`); err != nil {
 			t.Errorf("%s: %v", line, err)
 		}
 	}
@@ -136,8 +136,8 @@ func TestLineIsReadBack(t *testing.T) {
 func TestPrintingShowsNoSecret(t *testing.T) {
 	users := parse(t, `"bob" "hunter2"`)
 	u, _ := users.Lookup("bob")
-	p, _ := NewPolicy(SCRAM, users, false)
-	x := p.Begin("bob", false)
+	p, _ := NewPolicy(PolicyOptions{Method: SCRAM, Users: users})
+	x := p.Begin("bob", Channel{}, nil)
 	for _, v := range []any{u, *u, users, *users, p, x, *x} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s"} {
 			if s := fmt.Sprintf(verb, v); strings.Contains(s, "hunter2") {

@@ -18,7 +18,7 @@ import (
 
 const pkg = "raisinproxy/backend/inprocess"
 
-// A mutant is one fault: in file, every from becomes to.
+// A mutant is one fault: in file, every from becomes to. Without a file it is none.
 type mutant struct {
 	name     string
 	file     string
@@ -29,8 +29,8 @@ var mutants = []mutant{
 	{"expiry off by one", "lease.go", "return now < l.deadline", "return now <= l.deadline"},
 	{"expiry only by the reaper", "lease.go", "if l != nil && l.live(now) {", "if l != nil {"},
 	{"acquire takes a live lease over", "lease.go", "if l != nil && l.live(now) {", "if l != nil && !l.live(now) {"},
-	{"refused acquire tells the token", "lease.go", "return backend.Grant{}, nil", "return backend.Grant{Token: l.token}, nil"},
-	{"refused acquire lengthens the lease", "lease.go", "return backend.Grant{}, nil", "sh.expiry.postpone(l, max(l.deadline, deadline(now, ttl))); return backend.Grant{}, nil"},
+	{"refused acquire tells the token", "lease.go", "return backend.Grant{}, 0, sh.seen(), nil", "return backend.Grant{Token: l.token}, 0, sh.seen(), nil"},
+	{"refused acquire lengthens the lease", "lease.go", "return backend.Grant{}, 0, sh.seen(), nil", "sh.expiry.postpone(l, max(l.deadline, deadline(now, ttl))); return backend.Grant{}, 0, sh.seen(), nil"},
 	{"re-acquire keeps the old token", "lease.go", "l.token = token", "token = l.token"},
 	{"re-acquire keeps the old deadline", "lease.go", "sh.expiry.postpone(l, end)\n\t}\n\treturn backend.Grant", "}\n\treturn backend.Grant"},
 	{"acquire in two steps", "lease.go", "wall := s.clock.Wall()", "sh.mu.Unlock(); runtime.Gosched(); sh.mu.Lock(); wall := s.clock.Wall()"},
@@ -38,13 +38,13 @@ var mutants = []mutant{
 	{"renew shortens", "lease.go", "end > l.deadline {", "end != l.deadline {"},
 	{"renew adds to the old end", "lease.go", "if end := deadline(now, ttl);", "if end := deadline(l.deadline, ttl);"},
 	{"renew revives", "lease.go", "if !l.live(now) {", "if false {"},
-	{"renew without comparing", "lease.go", "if l == nil || l.token != token {", "if l == nil {"},
+	{"renew without comparing", "lease.go", "if l == nil || l.token != token {\n\t\treturn false, sh.seen(), nil\n\t}\n\tnow :=", "if l == nil {\n\t\treturn false, sh.seen(), nil\n\t}\n\tnow :="},
 	{"renew does nothing", "lease.go", "end > l.deadline {", "end > l.deadline && false {"},
 	{"renew out of heap order", "expiry.go", "h.down(l.at)\n}", "}"},
-	{"release without comparing", "lease.go", "l.token != token || !l.live(s.clock.Boot())", "!l.live(s.clock.Boot())"},
-	{"release compares 32 bits", "lease.go", "l.token != token || !l.live(s.clock.Boot())", "int32(l.token) != int32(token) || !l.live(s.clock.Boot())"},
-	{"release after expiry", "lease.go", "l.token != token || !l.live(s.clock.Boot())", "l.token != token"},
-	{"release takes any lower token", "lease.go", "l.token != token || !l.live(s.clock.Boot())", "l.token < token || !l.live(s.clock.Boot())"},
+	{"release without comparing", "lease.go", "if l == nil || l.token != token {\n\t\treturn false, sh.seen(), nil\n\t}\n\tif !l.live(s.clock.Boot()) {", "if l == nil || false {\n\t\treturn false, sh.seen(), nil\n\t}\n\tif !l.live(s.clock.Boot()) {"},
+	{"release compares 32 bits", "lease.go", "if l == nil || l.token != token {\n\t\treturn false, sh.seen(), nil\n\t}\n\tif !l.live(s.clock.Boot()) {", "if l == nil || int32(l.token) != int32(token) {\n\t\treturn false, sh.seen(), nil\n\t}\n\tif !l.live(s.clock.Boot()) {"},
+	{"release after expiry", "lease.go", "if l == nil || l.token != token {\n\t\treturn false, sh.seen(), nil\n\t}\n\tif !l.live(s.clock.Boot()) {", "if l == nil || l.token != token {\n\t\treturn false, sh.seen(), nil\n\t}\n\tif false {"},
+	{"release takes any lower token", "lease.go", "if l == nil || l.token != token {\n\t\treturn false, sh.seen(), nil\n\t}\n\tif !l.live(s.clock.Boot()) {", "if l == nil || l.token < token {\n\t\treturn false, sh.seen(), nil\n\t}\n\tif !l.live(s.clock.Boot()) {"},
 	{"release forgets to free", "lease.go", "sh.remove(l)", ""},
 	{"wall-clock lease", "lease.go", "s.clock.Boot()", "time.Duration(s.clock.Wall().UnixNano())"},
 	{"deadline overflows", "lease.go", "if ttl > math.MaxInt64-now {", "if ttl > math.MaxInt64-now && false {"},
@@ -66,10 +66,10 @@ var mutants = []mutant{
 	{"claim below zero", "pool.go", "if n > p.remaining {", "if n > p.remaining+1 {"},
 	{"claim in two calls", "pool.go", "p.remaining -= n", "left := p.remaining; sh.mu.Unlock(); runtime.Gosched(); sh.mu.Lock(); p.remaining = left - n"},
 	{"claim compares doubles", "pool.go", "if n > p.remaining {", "if float64(n) > float64(p.remaining) {"},
-	{"claim too large leaves no pool", "pool.go", "return backend.Claimed{Remaining: p.remaining}, nil", "if p.remaining == capacity { delete(sh.pools, string(id)) }; return backend.Claimed{Remaining: p.remaining}, nil"},
+	{"claim too large leaves no pool", "pool.go", "return backend.Claimed{Remaining: p.remaining}, rests, nil", "if p.remaining == capacity { delete(sh.pools, string(id)) }; return backend.Claimed{Remaining: p.remaining}, rests, nil"},
 	{"sold-out pool disappears", "pool.go", "p.remaining -= n", "p.remaining -= n; if p.remaining == 0 { delete(sh.pools, string(id)) }"},
-	{"refused claim tells no count", "pool.go", "return backend.Claimed{Remaining: p.remaining}, nil", "return backend.Claimed{}, nil"},
-	{"restock creates the pool", "pool.go", "return 0, backend.ErrNoPool", "p = &pool{}; sh.pools[string(id)] = p"},
+	{"refused claim tells no count", "pool.go", "return backend.Claimed{Remaining: p.remaining}, rests, nil", "return backend.Claimed{}, rests, nil"},
+	{"restock creates the pool", "pool.go", "return 0, sh.seen(), backend.ErrNoPool", "p = &pool{}; sh.pools[string(id)] = p"},
 	{"restock overflow unchecked", "pool.go", "if n > math.MaxInt64-p.remaining {", "if n > math.MaxInt64-p.remaining && false {"},
 	{"restock bound off by one", "pool.go", "if n > math.MaxInt64-p.remaining {", "if n >= math.MaxInt64-p.remaining {"},
 	{"restock stops at the bound", "pool.go", "if n > math.MaxInt64-p.remaining {", "n = min(n, math.MaxInt64-p.remaining)\n\tif false {"},
@@ -103,7 +103,74 @@ var mutants = []mutant{
 	{"heap not repaired downwards", "expiry.go", "h.down(i)\n\t\th.up(i)", "h.up(i)"},
 	{"heap not repaired upwards", "expiry.go", "h.down(i)\n\t\th.up(i)", "h.down(i)"},
 	{"heap prefers the later child", "expiry.go", "(*h)[right].deadline < (*h)[child].deadline", "(*h)[right].deadline > (*h)[child].deadline"},
+
+	// Of the durable store.
+	{"sync off", "journal.go", "if err := db.ApplyNoSyncWait(batch, pebble.Sync); err != nil {\n\t\treturn err\n\t}\n\treturn batch.SyncWait()", "return db.Apply(batch, pebble.NoSync)"},
+	{"told before the sync", "journal.go", "return batch.SyncWait()", "go batch.SyncWait(); return nil"},
+	{"a false answer does not wait for its sync", "shard.go", "return basis{group: sh.latest}", "return basis{}"},
+	{"a change does not wait for its sync", "shard.go", "return basis{group: sh.latest, wrote: true}", "return basis{wrote: true}"},
+	{"a false answer from memory that is not the disk's", "journal.go", "\t}\n\treturn j.unwritable()\n}", "\t}\n\treturn nil\n}"},
+	{"poison tells success", "journal.go", "g.end(fmt.Errorf(\"%w: %w\", backend.ErrInDoubt, cause))", "g.end(nil)"},
+	{"poison tells that nothing happened", "journal.go", "g.end(fmt.Errorf(\"%w: %w\", backend.ErrInDoubt, cause))", "g.end(fmt.Errorf(\"%w: %w\", backend.ErrUnavailable, cause))"},
+	{"poison leaves callers waiting", "journal.go", "for _, g := range []*group{j.committing, j.open} {", "for _, g := range []*group{j.open} {"},
+	{"poison keeps the state", "reaper.go", "s.drop()\n", "\n"},
+	{"poison keeps the folder", "journal.go", "case <-j.poisoned:\n", "case <-make(chan int):\n"},
+	{"who gives up is told that nothing happened", "journal.go", "if b.wrote {\n\t\t\t\treturn", "if false {\n\t\t\t\treturn"},
+	{"who gives up is told to doubt for nothing", "journal.go", "if b.wrote {\n\t\t\t\treturn", "if true {\n\t\t\t\treturn"},
+	{"who gives up must wait", "journal.go", "case <-ctx.Done():", "case <-context.Background().Done():"},
+	{"changes wait without bound", "journal.go", "> maxGroupBytes:", "> 1<<40:"},
+	{"a late grant is told", "lease.go", "s.clock.Boot() < end {", "s.clock.Boot() < end || true {"},
+	{"a late grant is not tried again", "lease.go", "for range 2 {", "for range 1 {"},
+	{"no ceiling", "journal.go", "_ = g.batch.Set(ceilingKey, j.value, nil)", "_ = ceilingKey"},
+	{"one ceiling for ever", "open.go", "j.ceiling = r.ceiling", "j.ceiling = 1<<62"},
+	{"ceiling not read", "open.go", "s.tokens.last.Store(r.ceiling)", ""},
+	{"ceiling a day ahead", "journal.go", "token + tokenLead", "token + 8640*tokenLead"},
+	{"grants not written", "shard.go", "return sh.wrote(sh.journal.putLease(id, token, end, ttl))", "return nil"},
+	{"releases not written", "shard.go", "return sh.wrote(sh.journal.eraseLease(l.key))", "return nil"},
+	{"pools not written", "shard.go", "return sh.wrote(sh.journal.putPool(id, remaining))", "return nil"},
+	{"renewals not written", "lease.go", "if err := sh.recordLease(id, token, end, ttl); err != nil {\n\t\t\treturn false", "if err := error(nil); err != nil {\n\t\t\treturn false"},
+	{"claims not written", "pool.go", "sh.recordPool(id, p.remaining-n)", "error(nil)"},
+	{"restocks not written", "pool.go", "sh.recordPool(id, p.remaining+n)", "error(nil)"},
+	{"new pools not written", "pool.go", "sh.recordPool(id, capacity)", "error(nil)"},
+	{"what is refused is done in memory", "pool.go", "if err := sh.recordPool(id, p.remaining-n); err != nil {", "if err := sh.recordPool(id, p.remaining-n); err != nil {\n\t\tp.remaining -= n"},
+	{"over, and alive after another boot", "shard.go", "if err := sh.recordEnd(l); err != nil {\n\t\treturn err\n\t}\n\tsh.remove(l)\n\treturn nil", "return nil"},
+	{"over is told before it is written", "lease.go", "err := sh.bury(l)\n\t\treturn false, sh.seen(), err", "return false, sh.seen(), sh.bury(l)"},
+	{"reaper leaves the records on disk", "reaper.go", "if sh.recordEnd(sh.expiry[0]) != nil {", "if false {"},
+	{"shortened recovery", "open.go", "deadline(r.now, record.ttl)", "deadline(r.now, record.ttl/2)"},
+	{"recovery by the deadline of another boot", "open.go", "if !r.sameBoot {", "if false {"},
+	{"recovery for all the time at every restart", "open.go", "if !r.sameBoot {", "if true {"},
+	{"recovered deadlines not written", "open.go", "_ = r.opening.Set(key, appendLease(nil, record), nil)", ""},
+	{"boot not written", "open.go", "_ = r.opening.Set(bootKey, []byte(boot), nil)", ""},
+	{"recovery keeps what is over", "open.go", "if record.deadline <= r.now {", "if false {"},
+	{"recovery late by one", "open.go", "if record.deadline <= r.now {", "if record.deadline < r.now {"},
+	{"recovery drops what runs", "open.go", "if record.deadline <= r.now {", "if record.deadline > r.now {"},
+	{"recovery without pools", "open.go", "r.store.shardOf(id).pools[string(id)] = &pool{remaining: remaining}", "_ = remaining"},
+	{"first records may be missing", "open.go", "case format == \"\" && whole:", "case false:"},
+	{"any format", "open.go", "case format != \"\" && format != formatVersion:", "case false:"},
+	{"any record", "open.go", "\treturn errRecord\n}", "\treturn nil\n}"},
+	{"store never marked", "open.go", "if err := home.mark(); err != nil {", "if err := error(nil); err != nil {"},
+	{"manifest may be missing", "open.go", "opts.ErrorIfNotExists = home.isMarked()", ""},
+	{"log may be missing", "open.go", "if home.isMarked() && !home.hasLog() {", "if false {"},
+	{"log left at the end", "open.go", "errors.Join(j.db.Flush(), j.db.Close(), home.unlock())", "errors.Join(j.db.Close(), home.unlock())"},
+	{"folder stays locked", "folder.go", "return errors.Join(err, f.lock.Close())", "return err"},
+	{"folder of a refused store stays locked", "open.go", "return nil, errors.Join(err, j.db.Close(), home.unlock())", "return nil, errors.Join(err, j.db.Close())"},
+	{"folder open to everybody", "folder.go", "0o700", "0o755"},
+	{"process not named", "folder.go", "strconv.Itoa(os.Getpid())", "strconv.Itoa(0)"},
+	{"process named when it is gone", "folder.go", "err := f.fs.Remove(f.fs.PathJoin(f.path, pidFile))", "err := error(nil)"},
+	{"disk written after a failure", "failstop.go", "f.stopped.Store(true)", ""},
+	{"failed writes ignored", "failstop.go", "if err := operation(); err != nil {\n\t\tf.fail(err)", "if err := operation(); err != nil {\n\t\t_ = err"},
+	{"failures handed to pebble", "failstop.go", "if err := operation(); err != nil {\n\t\tf.fail(err)", "if err := operation(); err != nil {\n\t\tf.fail(err); return err"},
+	{"fatal errors only logged", "pebble.go", "l.fail(fmt.Errorf(format, args...))", "l.log.Error(fmt.Sprintf(format, args...))"},
+	{"a lease loses its ttl", "record.go", "return appendInt(buf, int64(l.ttl))", "return appendInt(buf, int64(l.deadline))"},
+	{"a negative count is read", "record.go", "if n < 0 {", "if false {"},
+	{"a token out of range is read", "record.go", "if token >= backend.MaxToken {", "if token > backend.MaxToken {"},
+	{"all unknown boots are one", "boot.go", "rand.Text()", "rand.Text()[:0]"},
+	{"a durable store calls itself immediate", "store.go", "return s.journal == nil }", "return true }"},
 }
+
+// slow are tests that would take most of the time. What they find, others have to
+// find too.
+const slow = "^(TestDurableConformanceInAFolder|TestConformanceOverRestarts)$"
 
 func main() {
 	if survivors := run(strings.Join(os.Args[1:], " ")); survivors > 0 {
@@ -120,6 +187,11 @@ func run(only string) (survivors int) {
 	check(err)
 	defer os.RemoveAll(tmp)
 
+	sound := mutant{name: "no fault"}
+	if verdict, caught := sound.run(strings.TrimSpace(string(dir)), tmp); caught {
+		fmt.Println("the tests fail without a fault: " + verdict)
+		return 1
+	}
 	for _, m := range mutants {
 		if !strings.Contains(m.name, only) {
 			continue
@@ -135,20 +207,24 @@ func run(only string) (survivors int) {
 
 // run tests the package with the fault in it and says which tests failed.
 func (m mutant) run(dir, tmp string) (verdict string, caught bool) {
-	original := filepath.Join(dir, m.file)
-	text, err := os.ReadFile(original)
-	check(err)
-	if !strings.Contains(string(text), m.from) {
-		return "STALE: the text to replace is gone", false
+	replace := map[string]string{}
+	if m.file != "" {
+		original := filepath.Join(dir, m.file)
+		text, err := os.ReadFile(original)
+		check(err)
+		if !strings.Contains(string(text), m.from) {
+			return "STALE: the text to replace is gone", false
+		}
+		changed := withImports(strings.ReplaceAll(string(text), m.from, m.to))
+		replace[original] = filepath.Join(tmp, m.file)
+		check(os.WriteFile(replace[original], []byte(changed), 0o600))
 	}
-	changed := withImports(strings.ReplaceAll(string(text), m.from, m.to))
-	file, overlay := filepath.Join(tmp, m.file), filepath.Join(tmp, "overlay.json")
-	check(os.WriteFile(file, []byte(changed), 0o600))
-	spec, err := json.Marshal(map[string]map[string]string{"Replace": {original: file}})
+	overlay := filepath.Join(tmp, "overlay.json")
+	spec, err := json.Marshal(map[string]map[string]string{"Replace": replace})
 	check(err)
 	check(os.WriteFile(overlay, spec, 0o600))
 
-	out, err := exec.Command("go", "test", "-count=1", "-vet=off", "-timeout=60s",
+	out, err := exec.Command("go", "test", "-count=1", "-vet=off", "-timeout=2m", "-failfast", "-skip", slow,
 		"-overlay", overlay, pkg, "-rapid.nofailfile").CombinedOutput()
 	switch {
 	case err == nil:

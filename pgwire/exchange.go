@@ -1,0 +1,326 @@
+package pgwire
+
+import (
+	"cmp"
+	"encoding/binary"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+)
+
+// This file is how a session talks to its upstream by itself: it sends messages that the
+// client knows nothing of, and sees the answers instead of the client.
+
+// captured receives answers instead of the client.
+type captured struct {
+	frames []byte
+	done   func(kind byte) bool // whether a frame is the last
+	last   bool                 // it has been seen
+	ended  bool                 // and all of it is there
+	// limit is how many bytes may wait to be taken before the upstream has to; 0: any
+	// number.
+	limit int
+	// urgent: among them is a notice, which a client gets at once.
+	urgent bool
+}
+
+func (c *captured) full() bool { return c.limit > 0 && len(c.frames) >= c.limit }
+
+// capture sends messages of our own. Their answers, up to the one that done recognizes,
+// are to be had from take. The relay must be settled.
+func (r *relay) capture(messages []byte, done func(kind byte) bool, limit int) (*captured, error) {
+	c := &captured{done: done, limit: limit}
+	r.mu.Lock()
+	for r.partial && r.lost == nil { // a notification is on its way to the client
+		r.cond.Wait()
+	}
+	r.captured = c
+	r.mu.Unlock()
+	_, err := r.conn.Write(messages)
+	return c, err
+}
+
+// take waits until all answers are there, or so many that the upstream has to wait, or
+// until it asks for the data of a COPY. The last frame may be there in part.
+func (r *relay) take(c *captured) (frames []byte, ended bool, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for !c.ended && !c.full() && !c.urgent && !r.copying && r.lost == nil {
+		r.cond.Wait()
+	}
+	frames, c.frames, c.urgent = c.frames, nil, false
+	r.cond.Broadcast()
+	if c.ended {
+		return frames, true, nil
+	}
+	return frames, false, r.lost
+}
+
+// release lets answers go to the client again.
+func (r *relay) release(c *captured) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.captured == c {
+		r.captured = nil
+		r.cond.Broadcast()
+	}
+}
+
+// hand gives answers to whom captures them, once there is room.
+func (r *relay) hand(b []byte, to *captured, partial bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for to.full() && r.captured == to {
+		r.cond.Wait()
+	}
+	to.frames = append(to.frames, b...)
+	to.ended = to.last && !partial
+	r.cond.Broadcast()
+}
+
+// noteCaptured takes account of a frame that the client does not see as it is.
+func (r *relay) noteCaptured(to *captured, kind byte, body []byte) {
+	to.last = to.last || to.done(kind)
+	switch kind {
+	case 'G':
+		r.copying = true
+	case 'C':
+		r.noteTag(body)
+	case 'A', 'N':
+		to.urgent = to.limit > 0
+	case 'E':
+		if endsSession(body) {
+			r.lastWords = binary.BigEndian.AppendUint32([]byte{kind}, uint32(4+len(body)))
+			r.lastWords = append(r.lastWords, body...)
+		}
+		if r.copying {
+			r.copying = false
+			r.wake() // nobody waits for the client's data any more
+		}
+	}
+}
+
+// exchange sends messages of our own and returns their answers, up to the one that
+// done recognizes. The client sees nothing of it. The relay must be settled.
+func (r *relay) exchange(messages []byte, done func(kind byte) bool) ([]byte, error) {
+	c, err := r.capture(messages, done, 0)
+	defer r.release(c)
+	if err != nil {
+		return nil, err
+	}
+	frames, _, err := r.take(c)
+	return frames, err
+}
+
+func encode(messages ...pgproto3.FrontendMessage) []byte {
+	var out []byte
+	for _, m := range messages {
+		out, _ = m.Encode(out) // too short to fail
+	}
+	return out
+}
+
+// frames are the answers of an exchange.
+type frames []byte
+
+// ask sends messages within the open series and returns the answers up to the last kind
+// given, or an error.
+func (s *session) ask(last string, messages ...pgproto3.FrontendMessage) (frames, error) {
+	return s.up.exchange(s.request(messages), endsWith(last))
+}
+
+// request puts messages into the open series.
+func (s *session) request(messages []pgproto3.FrontendMessage) []byte {
+	out := encode(s.stale...)
+	s.stale = s.stale[:0]
+	return append(out, encode(append(messages, &pgproto3.Flush{})...)...)
+}
+
+func endsWith(last string) func(kind byte) bool {
+	return func(kind byte) bool { return kind == 'E' || strings.IndexByte(last, kind) >= 0 }
+}
+
+// split cuts them; they are whole.
+func (fs frames) split() (all [][]byte) {
+	for len(fs) >= frameHeader {
+		length := frameLength(fs)
+		all = append(all, fs[:length])
+		fs = fs[length:]
+	}
+	return all
+}
+
+// each calls visit for every frame. What is not an answer but news for the client is
+// passed on to it.
+func (s *session) each(fs frames, visit func(kind byte, body []byte) error) error {
+	r := reader{s: s, visit: visit}
+	r.read(fs)
+	return r.failed
+}
+
+// stream sends messages and calls visit for every answer as it comes. The client gets
+// what is passed on to it without waiting for the end, and is waited for. Bulk data is
+// passed on as it is, and need not be in memory as a whole.
+func (s *session) stream(messages []byte, done func(kind byte) bool, visit func(kind byte, body []byte) error) error {
+	c, err := s.up.capture(messages, done, maxPending)
+	defer s.up.release(c)
+	if err != nil {
+		return err
+	}
+	r := reader{s: s, visit: visit, bulk: true}
+	for ended := false; !ended; {
+		var fs []byte
+		fs, ended, err = s.up.take(c)
+		r.read(fs)
+		if err != nil {
+			return cmp.Or(r.failed, err) // it may have said why
+		}
+		if s.up.isCopying() {
+			err = s.copyIn()
+		} else if !ended && (len(s.out.buf) > maxPending || r.urgent) {
+			err = s.flush()
+		}
+		if err != nil {
+			// Answers are lost, so nothing that the upstream says can be told from now on.
+			s.torn = true
+			return err
+		}
+		r.urgent = false
+	}
+	return r.failed
+}
+
+// reader cuts answers into frames and visits them, up to the first error.
+type reader struct {
+	s      *session
+	visit  func(kind byte, body []byte) error
+	bulk   bool   // rows and data are passed on, not visited
+	rest   []byte // of a frame that was not whole yet
+	owed   int    // bytes of a frame that was passed on in part
+	urgent bool   // a notice was passed on
+	failed error
+}
+
+func (r *reader) read(fs []byte) {
+	if r.owed > 0 {
+		n := min(r.owed, len(fs))
+		r.pass(fs[:n])
+		r.owed -= n
+		fs = fs[n:]
+	}
+	if len(r.rest) > 0 {
+		fs = append(r.rest, fs...)
+		r.rest = nil
+	}
+	for len(fs) >= frameHeader {
+		length := 1 + int(binary.BigEndian.Uint32(fs[1:]))
+		switch {
+		case r.bulk && isBulk(fs[0]):
+			n := min(length, len(fs))
+			r.pass(fs[:n])
+			r.owed = length - n
+			fs = fs[n:]
+			continue
+		case length > len(fs):
+			r.rest = append([]byte(nil), fs...)
+			return
+		}
+		r.frame(fs[:length])
+		fs = fs[length:]
+	}
+	r.rest = append([]byte(nil), fs...)
+}
+
+func (r *reader) pass(b []byte) {
+	if r.failed == nil {
+		r.s.out.buf = append(r.s.out.buf, b...)
+	}
+}
+
+func (r *reader) frame(frame []byte) {
+	kind, body := frame[0], frame[frameHeader:]
+	switch kind {
+	case 'A', 'N', 'S':
+		r.s.out.buf = append(r.s.out.buf, frame...)
+		r.urgent = true
+		return
+	case 'E':
+		// Even if an error of ours came first: the upstream drops what follows.
+		r.s.up.failSeries()
+	}
+	if r.failed == nil {
+		r.failed = r.visit(kind, body)
+	}
+}
+
+// pass sends a frame of the upstream's to the client.
+func (s *session) pass(kind byte, body []byte) {
+	if kind == 'C' {
+		s.out.tag = len(s.out.buf)
+	}
+	start := s.out.begin(kind)
+	s.out.buf = append(s.out.buf, body...)
+	s.out.end(start)
+}
+
+// copyIn passes on the data of a COPY that runs amid an exchange, until it ends or the
+// upstream wants no more of it. The frame at the head of the input counts as answered
+// from here on, and what follows it is read here and not by the watcher.
+func (s *session) copyIn() error {
+	if err := s.flush(); err != nil {
+		return err
+	}
+	s.watching.stop(s)
+	defer s.watchAgain()
+	s.takeHead()
+	for s.up.isCopying() {
+		kind, body, ok, bad := s.in.peek()
+		switch {
+		case bad != nil:
+			s.broken = bad
+			return bad
+		case ok:
+			s.forwardCopy(kind, body)
+			if len(s.up.out) <= maxPending {
+				continue
+			}
+		}
+		if err := s.up.flush(); err != nil {
+			return err
+		}
+		if ok {
+			continue
+		}
+		if err := s.in.fill(s.conn); err != nil && s.up.isCopying() {
+			return s.whyInterrupted(err)
+		}
+	}
+	return s.up.flush()
+}
+
+func (s *session) whyInterrupted(err error) error {
+	switch {
+	case s.up.isLost():
+		return errUpstreamLost
+	case s.stopping.Load():
+		return errShutdown
+	}
+	return err
+}
+
+// forwardCopy sends on a message of the client's while the upstream waits for data.
+func (s *session) forwardCopy(kind byte, body []byte) {
+	if kind == 'c' || kind == 'f' {
+		s.up.endCopy()
+	}
+	s.up.out = append(s.up.out, kind)
+	s.up.out = binary.BigEndian.AppendUint32(s.up.out, uint32(4+len(body)))
+	s.up.out = append(s.up.out, body...)
+	s.in.skip(body)
+}
+
+func (r *relay) endCopy() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.copying = false
+}

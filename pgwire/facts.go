@@ -1,0 +1,142 @@
+package pgwire
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"raisinproxy/sqlfuncs/datum"
+)
+
+// This file finds out what a call depends on and only the upstream knows: the branch,
+// how long a statement may take, and how a text is to be read.
+
+// readFacts asks the upstream for what a call depends on and no ParameterStatus tells:
+// any relayed statement may have changed it.
+func (s *session) readFacts() error {
+	if s.blocking {
+		return s.askFacts()
+	}
+	return s.waiting(func(context.Context) error { return s.askFacts() })
+}
+
+func (s *session) askFacts() error {
+	const query = "SELECT pg_catalog.current_setting('app.branch', true), pg_catalog.current_setting('statement_timeout'), " +
+		"pg_catalog.current_setting('standard_conforming_strings'), pg_catalog.current_setting('client_encoding')"
+	var fs frames
+	var err error
+	inSeries := s.up.inSeries()
+	if inSeries {
+		fs, err = s.ask("C",
+			&pgproto3.Close{ObjectType: 'S', Name: factsName},
+			&pgproto3.Close{ObjectType: 'P', Name: factsName},
+			&pgproto3.Parse{Name: factsName, Query: query},
+			&pgproto3.Bind{DestinationPortal: factsName, PreparedStatement: factsName},
+			&pgproto3.Execute{Portal: factsName})
+		s.dropLater(factsName)
+	} else {
+		fs, err = s.up.exchange(encode(&pgproto3.Query{String: query}), untilReady)
+	}
+	if err != nil {
+		return err
+	}
+	s.up.dirty = false
+	err = s.each(fs, func(kind byte, body []byte) error {
+		switch kind {
+		case 'E':
+			return refusal(body)
+		case 'D':
+			s.learn(readRow(body), inSeries)
+		}
+		return nil
+	})
+	if theirs, ok := errors.AsType[*upstreamError](err); ok && inSeries {
+		// A transaction that has failed, most likely: what waits for the facts fails so too.
+		s.fail(theirs)
+		s.skipping = true
+		return nil
+	}
+	return err
+}
+
+// factsName is the statement that asks within a series of the client's.
+const factsName = "_raisin_facts"
+
+// learn takes over what the upstream has told. What a series has set is reported at its
+// end, and counts for its texts before.
+func (s *session) learn(facts [][]byte, inSeries bool) {
+	s.upstreamTimeout = parseTimeout(string(facts[1]))
+	if inSeries {
+		s.standard = string(facts[2]) != "off"
+		s.text = transcoderFor(string(facts[3]))
+		s.ahead = true
+	}
+	s.setBranch(facts[0])
+}
+
+// setBranch takes over the branch, which is in the client's encoding.
+func (s *session) setBranch(raw []byte) {
+	branch, err := s.text.fromClient(raw)
+	if err != nil { // no encoding has two names for it
+		branch = raw
+	}
+	s.caller.Scope.Branch = cmp.Or(string(branch), "main")
+}
+
+// parseTimeout reads a time as SHOW prints it: 0, 250ms, 5s, 1min, 2h, 1d.
+func parseTimeout(text string) time.Duration {
+	digits := strings.TrimRight(text, "abcdefghijklmnopqrstuvwxyz")
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil {
+		return 0
+	}
+	units := map[string]time.Duration{"": time.Millisecond, "ms": time.Millisecond, "s": time.Second, "min": time.Minute, "h": time.Hour, "d": 24 * time.Hour}
+	return time.Duration(n) * units[text[len(digits):]]
+}
+
+// upstreamHas says whether the upstream has a prepared statement of that name.
+func (s *session) upstreamHas(name string) (found bool, err error) {
+	if !s.blocking {
+		err = s.waiting(func(context.Context) error {
+			found, err = s.askForName(name)
+			return err
+		})
+		return found, err
+	}
+	return s.askForName(name)
+}
+
+func (s *session) askForName(name string) (found bool, err error) {
+	encoded, err := s.text.toClient(name)
+	if err != nil {
+		return false, err
+	}
+	alone := !s.up.inSeries()
+	s.up.openSeries()
+	fs, err := s.ask("C",
+		&pgproto3.Close{ObjectType: 'S', Name: factsName},
+		&pgproto3.Close{ObjectType: 'P', Name: factsName},
+		&pgproto3.Parse{Name: factsName, Query: "SELECT 1 FROM pg_catalog.pg_prepared_statements WHERE name = $1", ParameterOIDs: []uint32{uint32(datum.Text)}},
+		&pgproto3.Bind{DestinationPortal: factsName, PreparedStatement: factsName, Parameters: [][]byte{[]byte(encoded)}},
+		&pgproto3.Execute{Portal: factsName})
+	if err != nil {
+		return false, err
+	}
+	s.dropLater(factsName)
+	err = s.each(fs, func(kind byte, body []byte) error {
+		found = found || kind == 'D'
+		if kind == 'E' {
+			return refusal(body)
+		}
+		return nil
+	})
+	if alone {
+		err = errors.Join(err, s.closeSeries())
+	}
+	return found, err
+}

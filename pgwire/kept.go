@@ -1,0 +1,75 @@
+package pgwire
+
+import (
+	"github.com/jeroenrinzema/psql-wire/codes"
+
+	"raisinproxy/planner"
+	"raisinproxy/sqlfuncs/pgerr"
+)
+
+// This file bounds what a session may keep under names: prepared statements and
+// portals. Those of the upstream are its own to bound.
+
+const (
+	// maxStatementBytes and maxPortalBytes bound what the statements and the portals of
+	// one session take, but for the newest: one of any size may be kept.
+	maxStatementBytes = 16 << 20
+	maxPortalBytes    = 64 << 20
+	// overhead of a statement or a portal beyond its text or values.
+	overhead = 1 << 10
+	// planFactor is how much larger a plan is than its text, roughly.
+	planFactor = 8
+)
+
+func statementBytes(st *planner.Statement) int { return overhead + planFactor*len(st.Text) }
+
+func portalBytes(p *portal) int {
+	n := overhead
+	for _, v := range p.raw {
+		n += len(v.value)
+	}
+	for i := range p.params {
+		n += len(p.params[i].Str)
+	}
+	return n
+}
+
+// room says whether another may be kept beside what takes so many bytes.
+func room(kept, limit int, what, hint string) error {
+	if kept <= limit {
+		return nil
+	}
+	return pgerr.Newf(codes.ProgramLimitExceeded, "the %s of this session take more than %d bytes", what, limit).WithHint("%s", hint)
+}
+
+func (s *session) roomForStatement() error {
+	return room(s.statementBytes, maxStatementBytes, "prepared statements", "DEALLOCATE those that are not needed.")
+}
+
+func (s *session) roomForPortal() error {
+	return room(s.portalBytes, maxPortalBytes, "portals", "Close those that are not needed, or end the transaction.")
+}
+
+func (s *session) dropStatement(name string) {
+	if st := s.statements[name]; st != nil {
+		s.statementBytes -= statementBytes(st)
+		delete(s.statements, name)
+	}
+}
+
+func (s *session) dropStatements() {
+	clear(s.statements)
+	s.statementBytes = 0
+}
+
+func (s *session) dropNamedPortal(name string) {
+	if p := s.portals[name]; p != nil {
+		s.portalBytes -= p.kept
+		delete(s.portals, name)
+	}
+}
+
+func (s *session) dropNamedPortals() {
+	clear(s.portals)
+	s.portalBytes = 0
+}

@@ -1,0 +1,76 @@
+package pgwire
+
+import (
+	"bytes"
+	"encoding/binary"
+)
+
+// This file passes long messages of the client's on while they arrive: a value of any
+// size needs no more memory here than a short one.
+
+// longMessage is the length from which a message is not waited for.
+const longMessage = maxPending
+
+// startLong begins to pass on the message at the head, of which a part has arrived, if
+// it is a long one for the upstream. What has to be looked at as a whole, a text, is
+// not.
+func (s *session) startLong() verdict {
+	have := s.in.buf[s.in.start:s.in.end]
+	if s.server.cfg.Upstream == nil || s.skipping || len(have) < frameHeader {
+		return needInput
+	}
+	kind, length := have[0], int(binary.BigEndian.Uint32(have[1:]))
+	if length < longMessage || kind == 'Q' || kind == 'P' {
+		return needInput
+	}
+	if kind == 'B' && (s.up == nil || !s.up.isCopying()) {
+		if v := s.startBind(have[frameHeader:]); v != ourTurn {
+			return v
+		}
+	}
+	if s.up == nil {
+		return needUpstream
+	}
+	s.up.expect(kind)
+	s.up.dirty = true
+	s.long = 1 + length
+	return s.passLong()
+}
+
+// startBind does with the names in a Bind what route does. It is not our turn for one
+// that names a statement of ours, or the names of which have not arrived.
+func (s *session) startBind(have []byte) verdict {
+	if bytes.Count(have, []byte{0}) < 2 {
+		return needInput
+	}
+	m := message{rest: have}
+	portal, statement := s.known(m.text()), s.known(m.text())
+	if namesOurs('B', have) || s.isOurs('S', statement) {
+		return needInput
+	}
+	if v := s.settlePortals('B'); v != ourTurn {
+		return v
+	}
+	s.replacePortal(portal)
+	return ourTurn
+}
+
+// replacePortal forgets a portal of ours whose name a relayed Bind takes.
+func (s *session) replacePortal(name []byte) {
+	if len(name) == 0 {
+		s.unnamedPortal.state, s.portalVoid = portalAbsent, false
+		return
+	}
+	s.dropNamedPortal(string(nameKey(name)))
+}
+
+// passLong passes on what has arrived of a long message.
+func (s *session) passLong() verdict {
+	have := s.in.buf[s.in.start:s.in.end]
+	n := min(s.long, len(have))
+	s.up.out = append(s.up.out, have[:n]...)
+	s.in.drop(n)
+	s.long -= n
+	s.in.bulk = s.long > 0
+	return needInput
+}

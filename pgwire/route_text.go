@@ -1,0 +1,113 @@
+package pgwire
+
+import (
+	"bytes"
+	"strings"
+	"unsafe"
+
+	"github.com/jeroenrinzema/psql-wire/codes"
+
+	"raisinproxy/planner"
+	"raisinproxy/sqlfuncs/pgerr"
+)
+
+// This file says which texts are answered here: all others are the upstream's.
+
+// routeText finds the plan of a text that is to be answered here; nil if it is the
+// upstream's.
+func (s *session) routeText(raw []byte, options planner.Options) (*planner.Script, verdict) {
+	if s.up != nil && (planner.MayConcern(unsafe.String(unsafe.SliceData(raw), len(raw))) ||
+		len(s.statements) > 0 && bytes.IndexByte(raw, '\\') >= 0) {
+		// What is under way may change the settings that the text is to be read by.
+		settled, failed := s.up.settled()
+		switch {
+		case !settled:
+			return nil, needTurn
+		case s.up.dirty && !failed && s.up.inSeries():
+			return nil, needFacts // which the upstream reports at the end of the series only
+		}
+	}
+	s.refresh()
+	options.Standard = s.standard
+	text, err := s.text.fromClient(raw)
+	if err != nil {
+		return nil, needInput
+	}
+	view := unsafe.String(unsafe.SliceData(text), len(text)) // only looked at
+	if !planner.Concerns(view, s.standard) && (len(s.statements) == 0 || !planner.UsesPrepared(view, s.standard)) &&
+		(s.up != nil || !planner.ControlsTransaction(view, s.standard)) {
+		return nil, needInput
+	}
+	script, ok := s.lookup(text, options)
+	if !ok {
+		return nil, needPlan
+	}
+	if s.isForUs(script) {
+		return script, needInput
+	}
+	return nil, needInput
+}
+
+// isForUs says whether a script is answered here: if it calls our functions, if it
+// chooses a branch, or if it names a prepared statement of ours. What the parser
+// refuses is the upstream's to judge, but for what the parser was not shown.
+func (s *session) isForUs(script *planner.Script) bool {
+	if script.Err != nil {
+		return script.Err.Code == codes.StatementTooComplex
+	}
+	if _, ok := script.UseBranch(); ok {
+		return true
+	}
+	if s.holds(script) {
+		return true
+	}
+	ours := false
+	for _, st := range script.Statements {
+		ours = ours || st.Mentions || s.isOurStatement(st)
+	}
+	return ours
+}
+
+// executesWithin says whether a statement is a command of the upstream's that executes a
+// prepared statement of ours.
+func (s *session) executesWithin(st *planner.Statement) bool {
+	return st.Within != "" && s.statements[nameKey(st.Within)] != nil
+}
+
+// preparesOurs says whether a PREPARE takes a name that is taken here.
+func (s *session) preparesOurs(st *planner.Statement) bool {
+	return st.Prepares != "" && s.statements[nameKey(st.Prepares)] != nil
+}
+
+// notYet refuses statements with calls that the upstream would have a part in.
+func notYet(st *planner.Statement) error {
+	if !st.Mentions {
+		return nil
+	}
+	if st.Err != nil && planner.NeedsUpstream(st.Err) {
+		return pgerr.Newf(codes.FeatureNotSupported, "a raisin_ function in a statement over tables is not supported yet").
+			WithHint("Call it in a statement of its own, and pass what it returns on as parameters.").At(st.Err.Position)
+	}
+	if m := mixed(st); m != nil {
+		return nil
+	}
+	if query, ok := st.Action.(*planner.Select); st.Err == nil && (!ok || !query.Local()) && !isPrepared(st.Action) {
+		return pgerr.Newf(codes.FeatureNotSupported, "a raisin_ function beside this statement is not supported yet").
+			WithHint("Send the call in a query of its own.")
+	}
+	return nil
+}
+
+func isPrepared(a planner.Action) bool {
+	switch a.(type) {
+	case *planner.Prepare, *planner.PrepareMixed, *planner.Execute, *planner.Deallocate:
+		return true
+	}
+	return false
+}
+
+// useBranch is USE BRANCH in the upstream's words.
+func useBranch(branch string) string {
+	quoted := strings.ReplaceAll(strings.ReplaceAll(branch, `\`, `\\`), "'", `\'`)
+	return "SET app.branch = E'" + quoted + "'"
+}
