@@ -1,9 +1,9 @@
 package redis
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -349,17 +349,13 @@ func TestTheFailoverToALaggingReplicaIsNoticed(t *testing.T) {
 
 func TestTheFailoverToAReplicaInStepLosesNothing(t *testing.T) {
 	t.Parallel()
-	master := redistest.Start(t)
-	replica := redistest.StartReplica(t, master)
+	master := redistest.Start(t, redistest.AOFAlways)
+	replica := redistest.StartReplica(t, master, redistest.AOFAlways)
 	link := redistest.StartLink(t, master)
 	s := open(t, options(t, link.URL()))
 	mustClaim(t, s, "p", 100, 180, 80)
 	replica.AwaitOffset(master)
 	master.Stop() // so that nothing more is written to it
-	replica.Await("the replica is old enough to be told from a restarted one", func(ctx context.Context) bool {
-		seconds, err := strconv.Atoi(replica.Info(ctx, "uptime_in_seconds"))
-		return err == nil && seconds > 3
-	})
 	replica.Promote()
 	link.To(replica)
 	eventually(t, "claims are answered", func() bool {
@@ -370,6 +366,81 @@ func TestTheFailoverToAReplicaInStepLosesNothing(t *testing.T) {
 		t.Fatal("a loss was noticed where there is none")
 	}
 	master.Continue()
+}
+
+// Each case is a master that is another process or has another history than the one known.
+func TestWhatANewMasterTellsOfALoss(t *testing.T) {
+	const addr, elsewhere = "a:1", "b:2"
+	known := node{RunID: "run", ReplID: "history", Offset: 100}
+	old := time.Hour // so long has the process been running
+	for _, c := range []struct {
+		name string
+		at   string
+		s    sample
+		lost bool
+	}{
+		{"a replica that had everything", elsewhere, sample{node: node{RunID: "other", ReplID: "next"}, replID2: "history", second: 101, uptime: old}, false},
+		{"a replica that lacked a change", elsewhere, sample{node: node{RunID: "other", ReplID: "next"}, replID2: "history", second: 100, uptime: old}, true},
+		{"a replica of somebody else", elsewhere, sample{node: node{RunID: "other", ReplID: "next"}, replID2: "unknown", second: 200, uptime: old}, true},
+		{"a restart without AOF", addr, sample{node: node{RunID: "other", ReplID: "next"}}, true},
+		{"a restart without AOF that claims to continue", addr, sample{node: node{RunID: "other", ReplID: "next"}, replID2: "history", second: 200}, true},
+		{"a restart with AOF", addr, sample{node: node{RunID: "other", ReplID: "next"}, aof: true}, false},
+		{"an old process with an unknown history", addr, sample{node: node{RunID: "other", ReplID: "next"}, aof: true, uptime: old}, true},
+		{"the same process with its first replica", addr, sample{node: node{RunID: "run", ReplID: "next"}, uptime: old}, false},
+		{"the same process after it was a replica", addr, sample{node: node{RunID: "run", ReplID: "next"}, replID2: "unknown", second: 200, uptime: old}, true},
+	} {
+		o := Options{}.withDefaults()
+		w := newWatch(&o, state{Seen: time.Now(), Nodes: map[string]node{addr: known}}, &serverClock{})
+		w.log = slog.New(slog.DiscardHandler)
+		w.saw(map[string]sample{c.at: c.s})
+		if w.lost() != c.lost {
+			t.Errorf("%s: a loss is noticed: %v, want %v", c.name, w.lost(), c.lost)
+		}
+	}
+}
+
+// withoutHeartbeat stops looking, as if the next second never came.
+func withoutHeartbeat(s *Store) {
+	s.endBeats()
+	s.beats.Wait()
+}
+
+func TestHowFarTheMasterHasComeIsAskedAlongWithTheCalls(t *testing.T) {
+	t.Parallel()
+	master := redistest.Start(t)
+	redistest.StartReplica(t, master) // without one Redis does not count
+	s := open(t, options(t, master.URL()))
+	withoutHeartbeat(s)
+	before := knownOffset(s)
+	mustClaim(t, s, "p", 1, 10, 9)
+	mustClaim(t, s, "p", 1, 10, 8)
+	key := keyOf(s.opts.Namespace, poolKind, scope, "p")
+	if master.Do("HGET", key, "n") != "8" {
+		t.Fatal("the claims are not made")
+	}
+	offset := offsetOf(t, master)
+	eventually(t, "the proxy knows how far the master has come", func() bool { return knownOffset(s) >= offset && knownOffset(s) > before })
+}
+
+func TestNoCallReachesAServerThatWasNotLookedAt(t *testing.T) {
+	t.Parallel()
+	server, stranger := redistest.Start(t), redistest.Start(t)
+	link := redistest.StartLink(t, server)
+	o := options(t, link.URL())
+	o.Timeout = 400 * time.Millisecond
+	s := open(t, o)
+	mustClaim(t, s, "p", 1, 10, 9)
+	withoutHeartbeat(s)
+	link.To(stranger)
+	if c, err := s.Claim(t.Context(), scope, "new", 1, 10); err == nil {
+		t.Errorf("Claim on a server that nobody has looked at = %+v", c)
+	}
+	if g, err := s.Acquire(t.Context(), scope, "k", time.Minute); err == nil {
+		t.Errorf("Acquire on a server that nobody has looked at = %+v", g)
+	}
+	if n := stranger.Do("DBSIZE"); n != int64(0) {
+		t.Errorf("the server has %v keys now", n)
+	}
 }
 
 // Redis changes the id of a master's history when its first replica comes.

@@ -179,14 +179,15 @@ func TestACopyOfAnEarlyAcquireGrantsNothingLater(t *testing.T) {
 	o.URL = server.URL()
 	other := open(t, second(t, o))
 	s.watch.mu.Lock()
-	s.watch.earliest = time.Now().Add(time.Second).UnixMicro()
+	s.watch.earliest = time.Now().Add(s.opts.attemptTime() * 4 / 3).UnixMicro() // after the retry is sent, before the copies' time is over
+	earliest := time.UnixMicro(s.watch.earliest)
 	s.watch.mu.Unlock()
 	hold, done := make(chan struct{}), make(chan struct{})
 	link.Next(redistest.Rule{Hold: hold, Done: done})
 	if g, err := s.Acquire(t.Context(), scope, "k", time.Minute); !errors.Is(err, backend.ErrUnavailable) || g.Acquired {
 		t.Fatalf("Acquire before its time = %+v, %v; want ErrUnavailable", g, err)
 	}
-	<-time.After(time.Until(time.UnixMicro(s.watch.earliest)))
+	<-time.After(time.Until(earliest))
 	close(hold)
 	<-done
 	mustAcquire(t, other, "k", time.Minute)

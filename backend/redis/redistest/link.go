@@ -15,6 +15,7 @@ type Link struct {
 	t        testing.TB
 	listener net.Listener
 	all      sync.WaitGroup
+	over     chan struct{} // closed when the test ends, which lets go of what is held
 
 	mu     sync.Mutex
 	target string
@@ -45,10 +46,11 @@ func StartLink(t testing.TB, to *Server) *Link {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &Link{t: t, listener: listener, target: to.Addr(), conns: make(map[net.Conn]bool)}
+	l := &Link{t: t, listener: listener, target: to.Addr(), conns: make(map[net.Conn]bool), over: make(chan struct{})}
 	l.all.Go(l.accept)
 	t.Cleanup(func() {
 		listener.Close()
+		close(l.over)
 		l.mu.Lock()
 		l.closed = true
 		l.mu.Unlock()
@@ -209,7 +211,11 @@ func (l *Link) obey(rule Rule, server net.Conn, request []byte) {
 	request = bytes.Clone(request)
 	if rule.Hold != nil {
 		l.all.Go(func() {
-			<-rule.Hold
+			select {
+			case <-rule.Hold:
+			case <-l.over:
+				return
+			}
 			l.sendAlone(request)
 			if rule.Done != nil {
 				close(rule.Done)

@@ -53,7 +53,7 @@ var mutants = []mutant{
 	one("token unbounded", "TokensEnd", "lua/acquire.lua", "if token >= 9007199254740992 then", "if false then"),
 	one("tokens at once after a restart", "ClockIsPast", "watch.go", "w.clock.floor() + w.opts.MaxClockSkew.Microseconds()", "0"),
 
-	one("acquire takes a live lease over", locks, "lua/acquire.lua", "if held then\n", "if false then\n"),
+	one("acquire takes a live lease over", locks, "lua/acquire.lua", "if held then return decline", "if false then return decline"),
 	one("renew revives", locks, "lua/renew.lua", "if not (token == last and live(retention)) then", "if not (token == last) then"),
 	one("renew without comparing", locks, "lua/renew.lua", "token == last and ", ""),
 	one("renew shortens", locks, "lua/renew.lua", "if end_ms > redis.call('PTTL', key) then", "if true then"),
@@ -95,7 +95,7 @@ var mutants = []mutant{
 	one("the gen check removed", loss, "lua/claim.lua", "or gen ~= known_gen ", ""),
 	one("a missing pool is made anew", loss, "lua/claim.lua", "not units or gen ~= known_gen or", "units and (gen ~= known_gen) or units and"),
 	one("the replid check removed", "Lagging", "watch.go", "if from.Offset < s.second {", "if true {"),
-	one("offsets not sampled after replies", "Lagging", "watch.go", "n.Offset = max(n.Offset, now.Offset)", ""),
+	one("offsets not sampled along with the calls", "AlongWith", "watch.go", "n.Offset = max(n.Offset, now.Offset)", ""),
 	one("a restart without AOF is no loss", "WithoutAOF", "watch.go", "if restarted && !s.aof && w.replaced(addr, all) {", "if false {"),
 	one("beats not compared", "OldAOF", "watch.go", "case r.beat < w.state.Beat:", "case false:"),
 	one("another id is taken", "Wiped|Adopt", "heartbeat.go", `if seen != "" {`, "if false {"),
@@ -103,5 +103,5 @@ var mutants = []mutant{
 	one("a loss is forgotten over a restart", "OverARestart", "statefile.go", "json:\"lost,omitempty\"", "json:\"-\""),
 	one("a loss stays with who noticed it", "StopsTheOthers", "lua/beat.lua", "if fields[1] == ARGV[3] then", "if false then"),
 	one("locks go on after a loss", "WithoutAOFStops", "watch.go", "case !w.opts.ContinueOnLoss && time.Now().Before(w.paused):", "case false:"),
-	one("unknown servers are taken as they are", "Lagging|WithoutAOFStops|LosesNothing", "watch.go", "case !w.knows(s):", "case !w.knows(s) && false:"),
+	one("unknown servers are taken as they are", "NotLookedAt", "watch.go", "case !w.knows(s):", "case !w.knows(s) && false:"),
 }
