@@ -3,7 +3,7 @@
 # the build cache but what testdata/install.sh says it installs.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test race lint fuzz bench torture clients deps mutants kill
+.PHONY: help run build test race lint fuzz bench gobench torture clients deps mutants kill
 
 GO ?= go
 # The parser of PostgreSQL is C. Said aloud, so that a missing compiler is the error.
@@ -17,6 +17,8 @@ FUZZ ?= .
 BENCH ?= .
 DURATION ?= 60s
 ARGS ?=
+# The Go benchmarks of what each statement passes through.
+HOTPATHS = ^Benchmark(RelayFrames|PlanLookup|Plan|AcquireRelease|ClaimHotPool|Encode|Step)$$
 
 # Programs under testdata, which ./... leaves out.
 PROGRAMS = ./testdata/clients/... ./testdata/bench/... ./backend/inprocess/testdata/mutants ./backend/redis/testdata/mutants ./torture/testdata/mutants
@@ -60,7 +62,11 @@ fuzz: ## every fuzz test in turn, each for FUZZTIME=30s; FUZZ=Lexer chooses some
 		$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$package"; \
 	done
 
-bench: ## Go benchmarks; PKG=./backend/... BENCH=Claim
+bench: build ## against PostgreSQL, pgbouncer and Redis, then HOTPATHS; ARGS="-contests lock"
+	$(GO) run ./testdata/bench $(ARGS)
+	$(GO) test -run '^$$' -bench '$(HOTPATHS)' -benchmem ./backend/... ./sqlfuncs/... ./planner ./pgwire
+
+gobench: ## Go benchmarks; PKG=./backend/... BENCH=Claim
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem $(PKG)
 
 # Many runs wait at once, so more of them than there are processors.

@@ -20,7 +20,8 @@
 //
 // and of a durable store:
 //
-//	open.go      Open: recovery from disk
+//	open.go      Open, and what it refuses
+//	recovery.go  what is on disk, taken into memory
 //	journal.go   changes on their way to disk, in groups; answers that wait for them
 //	record.go    what stands on disk
 //	folder.go    the data folder: its lock, and whether it is whole

@@ -105,7 +105,7 @@ func TestDamagedStoreIsRefused(t *testing.T) {
 		"no marker":            remove("marker.manifest*"),
 		"no log":               remove("*.log"),
 		"no tables":            remove("*.sst"),
-		"a changed table":      func(t *testing.T, dir string) { flip(t, glob(t, dir, "*.sst")[0]) },
+		"a changed table":      func(t *testing.T, dir string) { flip(t, glob(t, dir, "*.sst")[0], 5) },
 		"a later format":       set(formatKey, []byte("2")),
 		"no format":            set(formatKey, nil),
 		"a short lease":        set([]byte("lx"), []byte("short")),
@@ -143,26 +143,43 @@ func TestDamagedLogIsRefused(t *testing.T) {
 	for i := range 150 {
 		claim(t, s, strings.Repeat("x", backend.MaxNameBytes-3)+fmt.Sprint(i), 1, 10)
 	}
-	after := filepath.Join(t.TempDir(), "after a crash")
-	if err := os.CopyFS(after, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
-	flip(t, glob(t, after, "*.log")[0])
-	if _, err := Open(after, Options{}); !errors.Is(err, ErrDamaged) {
-		t.Fatalf("Open = %v, want ErrDamaged", err)
+	for _, part := range []int{2, 3, 5, 50} {
+		after := filepath.Join(t.TempDir(), "after a crash")
+		if err := os.CopyFS(after, os.DirFS(dir)); err != nil {
+			t.Fatal(err)
+		}
+		logs := glob(t, after, "*.log")
+		flip(t, logs[len(logs)-1], part)
+		if _, err := Open(after, Options{}); !errors.Is(err, ErrDamaged) {
+			t.Errorf("Open = %v after a change at 1/%d of the log, want ErrDamaged", err, part)
+		}
 	}
 }
 
-// flip changes a byte in the first part of a file.
-func flip(t *testing.T, path string) {
+// flip changes a byte after so many parts of a file: 2 is its middle.
+func flip(t *testing.T, path string, part int) {
 	t.Helper()
 	content, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	content[len(content)/5] ^= 0x40
+	content[len(content)/part] ^= 0x40
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A folder that holds other things is not littered.
+func TestForeignFolderIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "users.txt"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(dir, Options{}); err == nil || !strings.Contains(err.Error(), `holds "users.txt"`) {
+		t.Errorf("Open = %v, want what the folder holds", err)
+	}
+	if names, err := os.ReadDir(dir); err != nil || len(names) != 1 {
+		t.Errorf("the folder now holds %v, %v", names, err)
 	}
 }
 

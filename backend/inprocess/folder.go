@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,6 +40,9 @@ func lockFolder(disk vfs.FS, path string) (*folder, error) {
 		return nil, fmt.Errorf("cannot make the data folder: %w", err)
 	}
 	f := &folder{fs: disk, path: path}
+	if name := f.foreign(); name != "" {
+		return nil, fmt.Errorf("the data folder %s holds %q, which is not of a lock store: name a folder of its own", path, name)
+	}
 	lock, err := pebble.LockDirectory(path, disk)
 	holder := f.holder()
 	switch {
@@ -96,6 +100,25 @@ func (f *folder) isMarked() bool { return f.has(markFile) }
 
 // mark says so.
 func (f *folder) mark() error { return f.write(markFile, markText) }
+
+// foreign gives the name of something that neither we nor pebble put into a
+// folder that is not marked; "" if there is none.
+func (f *folder) foreign() string {
+	names, err := f.fs.List(f.path)
+	if err != nil || slices.Contains(names, markFile) {
+		return "" // what is wrong with it, others tell better
+	}
+	for _, name := range names {
+		if !storeFiles.MatchString(name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// storeFiles are the files of a store that is being made, and what a new file
+// system has.
+var storeFiles = regexp.MustCompile(`^(PID|LOCK|RAISINPROXY|lost\+found|(MANIFEST|OPTIONS)-\d+(\.dbtmp)?|marker\..*|temporary\..*|\d+\.(log|sst|blob|dbtmp))$`)
 
 // hasLog tells whether there is a log of changes. Pebble takes a folder without
 // one for a store that was never written.

@@ -71,7 +71,7 @@ func (s *Store) acquire(id []byte, ttl time.Duration) (g backend.Grant, end time
 	}
 	end = deadline(now, ttl)
 	if err := sh.recordLease(id, token, end, ttl); err != nil {
-		return backend.Grant{}, 0, sh.seen(), err
+		return backend.Grant{}, 0, basis{}, err
 	}
 	if l == nil {
 		sh.insert(string(id), token, end)
@@ -108,12 +108,12 @@ func (s *Store) renew(id []byte, token int64, ttl time.Duration) (bool, basis, e
 	}
 	now := s.clock.Boot()
 	if !l.live(now) {
-		err := sh.bury(l)
-		return false, sh.seen(), err
+		rests, err := sh.bury(l)
+		return false, rests, err
 	}
 	if end := deadline(now, ttl); end > l.deadline {
 		if err := sh.recordLease(id, token, end, ttl); err != nil {
-			return false, sh.seen(), err
+			return false, basis{}, err
 		}
 		sh.expiry.postpone(l, end)
 		return true, sh.changed(), nil
@@ -144,11 +144,11 @@ func (s *Store) release(id []byte, token int64) (bool, basis, error) {
 		return false, sh.seen(), nil
 	}
 	if !l.live(s.clock.Boot()) {
-		err := sh.bury(l)
-		return false, sh.seen(), err
+		rests, err := sh.bury(l)
+		return false, rests, err
 	}
 	if err := sh.recordEnd(l); err != nil {
-		return false, sh.seen(), err
+		return false, basis{}, err
 	}
 	sh.remove(l)
 	return true, sh.changed(), nil

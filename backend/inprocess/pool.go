@@ -33,24 +33,25 @@ func (s *Store) claim(id []byte, n, capacity int64) (backend.Claimed, basis, err
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 
-	rests := sh.seen()
-	p := sh.pools[string(id)]
-	if p == nil {
-		if err := sh.recordPool(id, capacity); err != nil {
-			return backend.Claimed{}, rests, err
-		}
+	p, known := sh.pools[string(id)]
+	if !known {
 		p = &pool{remaining: capacity}
+	}
+	left, claimed := p.remaining, n <= p.remaining
+	if claimed {
+		left -= n
+	}
+	if known && !claimed {
+		return backend.Claimed{Remaining: left}, sh.seen(), nil
+	}
+	if err := sh.recordPool(id, left); err != nil {
+		return backend.Claimed{}, basis{}, err
+	}
+	p.remaining = left
+	if !known {
 		sh.pools[string(id)] = p
-		rests = sh.changed()
 	}
-	if n > p.remaining {
-		return backend.Claimed{Remaining: p.remaining}, rests, nil
-	}
-	if err := sh.recordPool(id, p.remaining-n); err != nil {
-		return backend.Claimed{}, rests, err
-	}
-	p.remaining -= n
-	return backend.Claimed{Claimed: true, Remaining: p.remaining}, sh.changed(), nil
+	return backend.Claimed{Claimed: claimed, Remaining: left}, sh.changed(), nil
 }
 
 // Restock implements backend.Inventory. It fails with backend.ErrNoPool,
@@ -80,7 +81,7 @@ func (s *Store) restock(id []byte, n int64) (int64, basis, error) {
 		return 0, sh.seen(), fmt.Errorf("%w: %d + %d", backend.ErrCountOverflow, p.remaining, n)
 	}
 	if err := sh.recordPool(id, p.remaining+n); err != nil {
-		return 0, sh.seen(), err
+		return 0, basis{}, err
 	}
 	p.remaining += n
 	return p.remaining, sh.changed(), nil

@@ -116,15 +116,15 @@ func (sh *shard) wrote(g *group, err error) error {
 
 // bury ends a lease whose holder is told that it is over. On disk it would have
 // its full time again if the machine were restarted before the reaper came.
-func (sh *shard) bury(l *lease) error {
+func (sh *shard) bury(l *lease) (basis, error) {
 	if sh.journal == nil {
-		return nil
+		return basis{}, nil
 	}
 	if err := sh.recordEnd(l); err != nil {
-		return err
+		return basis{}, err
 	}
 	sh.remove(l)
-	return nil
+	return sh.seen(), nil
 }
 
 // seen is the basis of an answer that changed nothing.

@@ -1,0 +1,46 @@
+package pgwire
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// BenchmarkRelayFrames is the way of one statement to the upstream and of its answer to
+// the client, without what the system takes for reading and writing.
+func BenchmarkRelayFrames(b *testing.B) {
+	row := frame('D', "\x00\x01\x00\x00\x00\x011")
+	for _, bench := range []struct {
+		name             string
+		question, answer [][]byte
+	}{
+		{"query", [][]byte{frame('Q', "SELECT abalance FROM pgbench_accounts WHERE aid = 1\x00")},
+			[][]byte{frame('T', "\x00\x01abalance\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x17\x00\x04\xff\xff\xff\xff\x00\x00"), row, frame('C', "SELECT 1\x00"), frame('Z', "I")}},
+		{"prepared", [][]byte{frame('B', "\x00theirs\x00\x00\x00\x00\x01\x00\x00\x00\x011\x00\x00"), frame('E', "\x00\x00\x00\x00\x00"), frame('S', "")},
+			[][]byte{frame('2', ""), row, frame('C', "SELECT 1\x00"), frame('Z', "I")}},
+	} {
+		b.Run(bench.name, func(b *testing.B) {
+			s := newSession(b)
+			s.server.cfg.Upstream = &Upstream{}
+			s.up = newRelay(&pgconn.HijackedConn{Conn: deafConn{}, TxStatus: 'I'}, deafConn{})
+			question, answer := bytes.Join(bench.question, nil), bytes.Join(bench.answer, nil)
+			b.ReportAllocs()
+			for b.Loop() {
+				s.in.buf = append(s.in.buf[:0], question...)
+				s.in.start, s.in.end = 0, len(question)
+				if v := s.step(); v != needInput || len(s.up.out) == 0 {
+					b.Fatalf("nothing is relayed: %v", v)
+				}
+				to := s.up.begin()
+				pass, left := s.up.walk(answer, to)
+				if err := s.up.deliver(answer[:pass], to, left > 0); err != nil || pass != len(answer) || s.up.owes() {
+					b.Fatalf("the answer is not passed on: %d bytes, %v", pass, err)
+				}
+				if err := s.up.flush(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

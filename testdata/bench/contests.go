@@ -1,0 +1,124 @@
+package main
+
+import (
+	"fmt"
+	"time"
+)
+
+// contests are all that there are, with their targets.
+func contests() []contest {
+	all := make([]contest, 0, 32)
+	all = append(all, lockContests()...)
+	all = append(all, storeContests()...)
+	all = append(all, relayContests()...)
+	return append(all, sizeContests()...)
+}
+
+// lockContests take and free locks in memory.
+func lockContests() []contest {
+	var all []contest
+	for _, mode := range []struct {
+		protocol, script string
+		atLeast          float64
+	}{{"simple", "lock.sql", 2}, {"prepared", "lock-prepared.sql", 1.5}} {
+		for _, clients := range []int{1, 8, 32} {
+			atLeast := mode.atLeast
+			if clients == 1 {
+				atLeast = 1
+			}
+			all = append(all, contest{
+				name: fmt.Sprintf("lock/%s/%d", mode.protocol, clients), unit: "pairs/s",
+				contestants: []contestant{
+					{name: "proxy", at: proxyMemory, drive: pgbench{mode.script, mode.protocol, clients}.drive},
+					{name: "advisory locks", at: postgres, drive: pgbench{"advisory.sql", mode.protocol, clients}.drive, atLeast: atLeast},
+				},
+			})
+		}
+	}
+	for _, mode := range []struct{ protocol, script string }{{"simple", "lock.sql"}, {"prepared", "lock-prepared.sql"}} {
+		all = append(all, contest{
+			name: "lock/redis/" + mode.protocol, unit: "pairs/s",
+			contestants: []contestant{
+				{name: "proxy", at: proxyMemory, drive: pgbench{mode.script, mode.protocol, 32}.drive},
+				{name: "SET NX PX and a script (go-redis)", at: redis, drive: redisPairs{32, setAndDelete}.drive, atLeast: 1.3},
+				{name: "the same by redis-benchmark", at: redis, drive: redisBenchmark{32}.drive},
+			},
+		})
+	}
+	return all
+}
+
+// storeContests use the stores that outlive the process, and a store with many locks.
+func storeContests() []contest {
+	return []contest{
+		{
+			name: "backend/redis", unit: "pairs/s",
+			contestants: []contestant{
+				{name: "proxy", at: proxyRedis, drive: pgbench{"lock-prepared.sql", "prepared", 32}.drive},
+				{name: "the scripts by themselves (go-redis)", at: redis, drive: redisPairs{32, ownScripts}.drive, atLeast: 0.8},
+			},
+		},
+		{
+			name: "claim/durable", unit: "claims/s",
+			contestants: []contestant{
+				{name: "proxy", at: proxyDurable, drive: pgbench{"claim.sql", "simple", 32}.drive},
+				{name: "UPDATE … RETURNING", at: postgres, drive: pgbench{"update.sql", "simple", 32}.drive, atLeast: 20},
+			},
+		},
+		{
+			name: "lock/live", unit: "pairs/s",
+			contestants: []contestant{
+				{name: "among 1,000,000 locks", at: proxyMany, drive: pgbench{"lock-prepared.sql", "prepared", 32}.drive},
+				{name: "among 1,000 locks", at: proxyFew, drive: pgbench{"lock-prepared.sql", "prepared", 32}.drive, atLeast: 0.9},
+			},
+		},
+	}
+}
+
+// relayContests are about what is PostgreSQL's and goes through.
+func relayContests() []contest {
+	var all []contest
+	for _, protocol := range []string{"simple", "extended", "prepared"} {
+		for _, clients := range []int{8, 32} {
+			reads := pgbench{selectOnly, protocol, clients}.drive
+			all = append(all, contest{
+				name: fmt.Sprintf("relay/select/%s/%d", protocol, clients), unit: "tx/s", rounds: 9,
+				contestants: []contestant{
+					{name: "proxy", at: proxyMemory, drive: reads},
+					{name: "pgbouncer", at: pgbouncer, drive: reads, atLeast: 1},
+				},
+			})
+		}
+	}
+	return append(all,
+		contest{
+			name: "relay/copy", unit: "MB/s", takes: 3 * time.Second, contestants: streams(copyOut)},
+		contest{
+			name: "relay/rows", unit: "rows/s", takes: 5 * time.Second, rounds: 3, contestants: streams(selectRows)},
+		contest{
+			name: "relay/p99", unit: "µs", smaller: true, before: findRate,
+			contestants: []contestant{
+				{name: "proxy", at: proxyMemory, drive: latency},
+				{name: "pgbouncer", at: pgbouncer, drive: latency, atLeast: 1},
+				{name: "direct", at: postgres, drive: latency},
+			},
+		})
+}
+
+// sizeContests are about memory.
+func sizeContests() []contest {
+	return []contest{
+		{
+			name: "memory/lock", unit: "bytes", smaller: true, rounds: 1, takes: 10 * time.Second,
+			contestants: []contestant{{name: "1,000,000 locks", at: proxyMany, drive: growth}, limit(256)},
+		},
+		{
+			name: "memory/connection", unit: "bytes", smaller: true, rounds: 1, takes: 10 * time.Second,
+			contestants: []contestant{{name: "5,000 connections", at: proxyIdle, drive: idle(5000)}, limit(24 << 10)},
+		},
+		{
+			name: "memory/connection/upstream", unit: "bytes", smaller: true, rounds: 1, takes: 10 * time.Second,
+			contestants: []contestant{{name: "500 connections, each with one to PostgreSQL", at: proxyIdleUpstream, drive: idle(500)}, limit(24 << 10)},
+		},
+	}
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// proxy is one configuration of what is measured.
+type proxy struct {
+	upstream bool // PostgreSQL behind it
+	durable  bool
+	redis    bool
+	locks    int // taken at the start, for an hour
+}
+
+func (c proxy) start(ctx context.Context, l *lab, name string) (*server, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	text, err := c.config(ctx, l, name, port)
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(l.dir, name+".toml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		return nil, err
+	}
+	p, err := launch(l.dir, name, nil, syscall.SIGTERM, l.options.proxy, "--config", path, "--log-level", "warn")
+	s, err := l.keep(p, err, port)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.await(ctx, s.accepts); err != nil {
+		return nil, err
+	}
+	return s, s.takeLocks(ctx, c.locks)
+}
+
+// config is what the proxy is told.
+func (c proxy) config(ctx context.Context, l *lab, name string, port int) (string, error) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "[pgwire]\nport = %d\nmax_connections = 20000\n[auth]\nmethod = \"trust\"\n", port)
+	fmt.Fprintf(&b, "[locks]\nenabled = true\nmax_ttl_ms = 3600000\n")
+	if c.redis {
+		behind, err := l.server(ctx, redis)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&b, "backend = \"redis\"\n[locks.redis]\nurl = \"redis://127.0.0.1:%d/0\"\n", behind.port)
+	} else {
+		dir := ""
+		if c.durable {
+			dir = filepath.Join(l.dir, name+".data")
+		}
+		fmt.Fprintf(&b, "[locks.inprocess]\ndata_dir = %q\n", dir)
+	}
+	if c.upstream {
+		behind, err := l.server(ctx, postgres)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&b, "[upstream]\nurl = %q\n", behind.url())
+	}
+	return b.String(), nil
+}

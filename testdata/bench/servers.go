@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// Names of servers.
+const (
+	postgres          = "postgres"
+	pgbouncer         = "pgbouncer"
+	redis             = "redis"
+	proxyMemory       = "proxy"               // PostgreSQL behind it, locks in memory
+	proxyDurable      = "proxy-durable"       // locks on disk
+	proxyRedis        = "proxy-redis"         // locks in Redis
+	proxyFew          = "proxy-few"           // 1,000 live locks
+	proxyMany         = "proxy-many"          // 1,000,000 live locks
+	proxyIdle         = "proxy-idle"          // for idle connections
+	proxyIdleUpstream = "proxy-idle-upstream" // for idle connections, PostgreSQL behind it
+)
+
+// starters say how each server is started.
+func starters() map[string]func(context.Context, *lab, string) (*server, error) {
+	return map[string]func(context.Context, *lab, string) (*server, error){
+		postgres:          startPostgres,
+		pgbouncer:         startPgbouncer,
+		redis:             startRedis,
+		proxyMemory:       proxy{upstream: true}.start,
+		proxyDurable:      proxy{durable: true}.start,
+		proxyRedis:        proxy{redis: true}.start,
+		proxyFew:          proxy{locks: 1_000}.start,
+		proxyMany:         proxy{locks: 1_000_000}.start,
+		proxyIdle:         proxy{}.start,
+		proxyIdleUpstream: proxy{upstream: true}.start,
+	}
+}
+
+// server is one that runs.
+type server struct {
+	*process
+	port int
+	// grown is how many bytes its resident memory grew when it was filled with locks, for each.
+	grown float64
+}
+
+// url is where to connect with SQL.
+func (s *server) url() string {
+	return fmt.Sprintf("postgres://%s@127.0.0.1:%d/postgres?sslmode=disable", benchUser, s.port)
+}
+
+func (s *server) connect(ctx context.Context) (*pgconn.PgConn, error) {
+	return pgconn.Connect(ctx, s.url())
+}
+
+// accepts tells whether the server lets clients in.
+func (s *server) accepts(ctx context.Context) error {
+	conn, err := s.connect(ctx)
+	if err != nil {
+		return err
+	}
+	return conn.Close(ctx)
+}
+
+// benchUser is the role of PostgreSQL that all work as.
+const benchUser = "bench"
+
+// lab is the servers of this run and the folder that they use.
+type lab struct {
+	options options
+	dir     string
+	root    string // of the repository
+	as      *identity
+	servers map[string]*server
+	order   []*server // as started
+	rate    float64   // for latency
+}
+
+func newLab(o options) (*lab, error) {
+	as, err := unprivileged()
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	if o.proxy, err = filepath.Abs(o.proxy); err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "raisin-bench-")
+	if err != nil {
+		return nil, err
+	}
+	l := &lab{options: o, dir: dir, root: root, as: as, servers: map[string]*server{}}
+	return l, errors.Join(os.Chmod(dir, 0o755), writeScripts(dir))
+}
+
+// server gives a server, started when it is asked for the first time; nil for no name.
+func (l *lab) server(ctx context.Context, name string) (*server, error) {
+	if name == "" || l.servers[name] != nil {
+		return l.servers[name], nil
+	}
+	s, err := starters()[name](ctx, l, name)
+	if err != nil {
+		return nil, fmt.Errorf("starting %s: %w", name, err)
+	}
+	l.servers[name] = s
+	return s, nil
+}
+
+// keep keeps a server whose program was launched, so that close stops it.
+func (l *lab) keep(p *process, err error, port int) (*server, error) {
+	if err != nil {
+		return nil, err
+	}
+	s := &server{process: p, port: port}
+	l.order = append(l.order, s)
+	return s, nil
+}
+
+// folder makes a folder that as may write to.
+func (l *lab) folder(name string) (string, error) {
+	dir := filepath.Join(l.dir, name)
+	err := os.Mkdir(dir, 0o700)
+	if err == nil && l.as != nil {
+		err = os.Chown(dir, int(l.as.Uid), int(l.as.Gid))
+	}
+	return dir, err
+}
+
+// close stops all servers, the last first.
+func (l *lab) close() error {
+	var errs []error
+	for _, s := range slices.Backward(l.order) {
+		errs = append(errs, s.end())
+	}
+	return errors.Join(append(errs, os.RemoveAll(l.dir))...)
+}

@@ -1,0 +1,2 @@
+CREATE TABLE pool (id int PRIMARY KEY, remaining bigint NOT NULL);
+INSERT INTO pool VALUES (1, 1000000000000);
