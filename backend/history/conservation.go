@@ -36,18 +36,18 @@ func checkConservation(group []Operation, _ Rules) *Violation {
 // back, by a client or by the store, no two claims can leave the same count.
 func checkDistinct(group []Operation, _ Rules) *Violation {
 	seen := map[int64]*Operation{}
+	var twice *Violation
 	for i := range group {
 		o := &group[i]
 		switch {
-		case o.Kind == Restock, o.Outcome != Answered:
-			return nil
+		case o.Kind == Restock, o.Outcome != Answered && !o.Lost:
+			return nil // it may have been applied before calls that came earlier
 		case !o.OK:
 			continue
-		}
-		if before := seen[o.Remaining]; before != nil {
-			return violation(fmt.Sprintf("two claims were told that %d remain", o.Remaining), before, o)
+		case seen[o.Remaining] != nil && twice == nil:
+			twice = violation(fmt.Sprintf("two claims were told that %d remain", o.Remaining), seen[o.Remaining], o)
 		}
 		seen[o.Remaining] = o
 	}
-	return nil
+	return twice
 }

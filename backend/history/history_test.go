@@ -160,6 +160,7 @@ var histories = []struct {
 	{"an oversold pool", []Operation{claimed(0, 1, 10, 0), claimed(2, 3, 1, -1)}, noOrder},
 	{"a unit sold twice", []Operation{claimed(0, 9, 1, 9), claimed(1, 8, 1, 9)}, noOrder},
 	{"the same remaining twice", []Operation{claimed(0, 9, 1, 9), claimed(1, 8, 1, 9)}, "two claims were told"},
+	{"the same remaining twice, with a restock between", []Operation{claimed(0, 1, 1, 9), claimed(2, 9, 1, 9), restocked(3, 4, 1, 10)}, ""},
 	{"refused with enough left", []Operation{claimed(0, 1, 1, 9), soldOut(2, 3, 5, 9)}, noOrder},
 	{"claimed part of it", []Operation{claimed(0, 1, 8, 2), claimed(2, 3, 5, 0)}, noOrder},
 	{"a lost unit", []Operation{claimed(0, 1, 1, 9), claimed(2, 3, 1, 7)}, noOrder},
