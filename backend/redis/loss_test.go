@@ -499,7 +499,7 @@ func TestAMasterThatBecomesAReplicaIsLeft(t *testing.T) {
 	s := open(t, o)
 	token := mustAcquire(t, s, "k", time.Hour)
 	replica.AwaitOffset(master)
-	sentinel.Do("SENTINEL", "FAILOVER", "locks")
+	sentinel.Failover("locks")
 	eventually(t, "the other one is master", func() bool { return replica.Info(t.Context(), "role") == "master" })
 	eventually(t, "the holder can renew", func() bool {
 		ok, err := s.Renew(t.Context(), scope, "k", token, time.Hour)

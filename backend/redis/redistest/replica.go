@@ -68,3 +68,12 @@ func (s *Server) AwaitReplicas(name string, n int) {
 		return err == nil && len(replicas) == n
 	})
 }
+
+// Failover has a Sentinel replace the master, as soon as it knows a replica that may
+// become one: what it hears of replicas is up to ten seconds old.
+func (s *Server) Failover(name string) {
+	s.t.Helper()
+	s.Await("the Sentinel begins a failover", func(ctx context.Context) bool {
+		return s.admin.Do(ctx, "SENTINEL", "FAILOVER", name).Err() == nil
+	})
+}
