@@ -16,8 +16,8 @@ import (
 // routeText finds the plan of a text that is to be answered here; nil if it is the
 // upstream's.
 func (s *session) routeText(raw []byte, options planner.Options) (*planner.Script, verdict) {
-	if s.up != nil && (planner.MayConcern(unsafe.String(unsafe.SliceData(raw), len(raw))) ||
-		len(s.statements) > 0 && bytes.IndexByte(raw, '\\') >= 0) {
+	mayConcern := planner.MayConcern(unsafe.String(unsafe.SliceData(raw), len(raw))) // names are the same bytes in any encoding
+	if s.up != nil && (mayConcern || len(s.statements) > 0 && bytes.IndexByte(raw, '\\') >= 0) {
 		// What is under way may change the settings that the text is to be read by.
 		settled, failed := s.up.settled()
 		switch {
@@ -34,7 +34,7 @@ func (s *session) routeText(raw []byte, options planner.Options) (*planner.Scrip
 		return nil, needInput
 	}
 	view := unsafe.String(unsafe.SliceData(text), len(text)) // only looked at
-	if !planner.Concerns(view, s.standard) && (len(s.statements) == 0 || !planner.UsesPrepared(view, s.standard)) &&
+	if !(mayConcern && planner.Concerns(view, s.standard)) && (len(s.statements) == 0 || !planner.UsesPrepared(view, s.standard)) &&
 		(s.up != nil || !planner.ControlsTransaction(view, s.standard)) {
 		return nil, needInput
 	}
