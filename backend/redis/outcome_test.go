@@ -261,13 +261,15 @@ func background[T any](call func() (T, error)) (wait func() (T, error)) {
 }
 
 func TestAStoppedRedisAppliesARepeatedCallOnce(t *testing.T) {
-	s, server, _, o := linked(t)
+	_, server, _, o := linked(t)
+	o.Timeout = 6 * time.Second
+	s := open(t, second(t, o))
 	o.URL = server.URL()
 	other := open(t, second(t, o))
 	everyOutcome(t, s, other, func(call func()) {
 		server.Stop()
 		wait := background(func() (struct{}, error) { call(); return struct{}{}, nil })
-		<-time.After(o.sendingTime() * 2 / 3) // the first copy has been given up, the second is waiting
+		<-time.After(o.attemptTime() * 9 / 8) // the first copy has been given up, the second is waiting
 		server.Continue()
 		_, _ = wait() // call has checked it
 	})
@@ -371,10 +373,13 @@ func TestALeaseThatIsNotDeliveredIsReleased(t *testing.T) {
 	other := open(t, second(t, o))
 	const ttl = 400 * time.Millisecond
 	late := redistest.Rule{DelayRequest: 3 * ttl / 2}
-	link.Next(late, redistest.Rule{}, late) // acquire, release, acquire
+	for range 20 { // acquire, release, acquire, release, however often each is sent
+		link.Next(late)
+	}
 	if g, err := s.Acquire(t.Context(), scope, "k", ttl); !errors.Is(err, backend.ErrUnavailable) || g.Acquired {
 		t.Fatalf("Acquire = %+v, %v; want ErrUnavailable", g, err)
 	}
+	link.Clear()
 	mustAcquire(t, other, "k", time.Minute)
 }
 
