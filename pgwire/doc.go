@@ -4,8 +4,9 @@
 // # Layers, by file
 //
 //	server.go       accepting, the table of sessions, cancel requests, the end
-//	startup.go      from the first byte to ReadyForQuery: TLS, versions, who it is
-//	authquery.go    users that the upstream knows; throttle.go, who fails again and again
+//	startup.go      from the first byte to ReadyForQuery; tls.go, secure connections
+//	login.go        who a client is; authquery.go, users that the upstream knows;
+//	                throttle.go, who fails again and again
 //	session.go      the driver of a session: reading, writing, planning, waiting
 //	step.go         the fast path: answers the frames that are there, without I/O
 //	query.go        the simple query
@@ -18,7 +19,7 @@
 //	upstream.go     the PostgreSQL behind: opening it, greeting clients as it does
 //	route.go        what of a client's messages is ours; route_text.go, which texts are
 //	turn.go         when ours has its turn; facts.go, what it depends on
-//	relay.go        the way there and back, and the account of what is owed
+//	relay.go        the way there and back; account.go, what is owed
 //	long.go         messages that pass while they arrive
 //	held.go         BEGIN while the upstream is not open
 //	mixed.go        statements that both have a part in; batch.go, several in one query

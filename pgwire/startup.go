@@ -2,24 +2,16 @@ package pgwire
 
 import (
 	"bytes"
-	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jeroenrinzema/psql-wire/codes"
 
-	"raisinproxy/backend"
-	"raisinproxy/pgwire/auth"
-	"raisinproxy/pgwire/settings"
-	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
 )
@@ -33,13 +25,6 @@ const (
 	gssencRequest   = 1234<<16 | 5680
 	tlsDirect       = 0 // a TLS hand-shake without asking first; no packet has this code
 )
-
-// tlsHandshake is the first byte of a TLS connection, and of no start-up packet: its
-// length would be too large.
-const tlsHandshake = 22
-
-// ALPN is the name of this protocol in a TLS hand-shake.
-const ALPN = "postgresql"
 
 // maxStartupBytes is PostgreSQL's MAX_STARTUP_PACKET_LENGTH, and the limit of
 // every message before authentication.
@@ -166,83 +151,6 @@ func (s *session) readStartupPacket() (code uint32, body []byte, err error) {
 	return binary.BigEndian.Uint32(body), body[4:], nil
 }
 
-// offerTLS answers an SSLRequest. Nothing was read beyond the request, so bytes
-// that an attacker put after it are read as part of the hand-shake, and fail it.
-func (s *session) offerTLS() error {
-	config := s.server.tlsConfig()
-	if config == nil {
-		if _, err := s.conn.Write([]byte{'N'}); err != nil {
-			return errNoSession
-		}
-		return nil
-	}
-	if _, err := s.conn.Write([]byte{'S'}); err != nil {
-		return errNoSession
-	}
-	return s.secure(config)
-}
-
-// acceptDirectTLS takes a hand-shake that nobody asked for first (sslnegotiation=direct).
-// It has to name our protocol: whoever sends another one here has been led astray.
-func (s *session) acceptDirectTLS(read []byte) error {
-	config := s.server.tlsConfig()
-	if config == nil {
-		return errNoSession
-	}
-	s.conn = &unreadConn{Conn: s.conn, read: append([]byte{}, read...)}
-	if err := s.secure(config); err != nil {
-		return err
-	}
-	if s.conn.(*tls.Conn).ConnectionState().NegotiatedProtocol != ALPN {
-		s.log.Debug("a direct TLS connection without ALPN")
-		return errNoSession
-	}
-	return nil
-}
-
-// unreadConn is a connection of which something has been read already.
-type unreadConn struct {
-	net.Conn
-	read []byte
-}
-
-func (c *unreadConn) Read(b []byte) (int, error) {
-	if len(c.read) == 0 {
-		return c.Conn.Read(b)
-	}
-	n := copy(b, c.read)
-	c.read = c.read[n:]
-	return n, nil
-}
-
-// secure makes the connection one over TLS.
-func (s *session) secure(config *tls.Config) error {
-	secured := tls.Server(s.conn, config)
-	if err := secured.HandshakeContext(s.ctx); err != nil {
-		s.log.Debug("TLS hand-shake failed", "error", err)
-		return errNoSession
-	}
-	s.conn = secured
-	s.channel = auth.Channel{Encrypted: true, EndPoint: endPoint(config)}
-	if chains := secured.ConnectionState().VerifiedChains; len(chains) > 0 {
-		s.channel.Client = chains[0][0]
-	}
-	return nil
-}
-
-// endPoint is what a client can bind its authentication to: the server's certificate,
-// of which there is one.
-func endPoint(config *tls.Config) []byte {
-	if len(config.Certificates) != 1 || len(config.Certificates[0].Certificate) == 0 {
-		return nil
-	}
-	cert, err := x509.ParseCertificate(config.Certificates[0].Certificate[0])
-	if err != nil {
-		return nil
-	}
-	return auth.EndPoint(cert)
-}
-
 // readParameters reads the start-up packet and says what of it is not understood:
 // a later minor version, or protocol options, are negotiated down.
 func (s *session) readParameters(version uint32, packet []byte) ([]startupParameter, error) {
@@ -277,131 +185,6 @@ func (s *session) readParameters(version uint32, packet []byte) ([]startupParame
 		s.out.message(&pgproto3.NegotiateProtocolVersion{NewestMinorProtocol: protocolVersion, UnrecognizedOptions: unknown})
 	}
 	return parameters, nil
-}
-
-// authenticate finds out who the client is, and in which scope it works.
-func (s *session) authenticate(parameters []startupParameter) error {
-	var user, database string
-	for _, p := range parameters {
-		switch p.name {
-		case "user":
-			user = datum.TruncateName(p.value)
-		case "database":
-			database = p.value // not truncated: two scopes must not become one
-		}
-	}
-	if user == "" {
-		return pgerr.Fatalf(codes.InvalidAuthorizationSpecification, "no PostgreSQL user name specified in startup packet")
-	}
-	if database == "" {
-		database = user
-	}
-	if s.server.cfg.RequireTLS && !s.channel.Encrypted {
-		return pgerr.Fatalf(codes.InvalidAuthorizationSpecification, "this server requires TLS").WithHint("Connect with sslmode=require or stronger.")
-	}
-	identity, err := s.identify(user)
-	if err != nil {
-		return err
-	}
-	s.vars = settings.New(s.server.defaults, identity.User)
-	s.caller = sqlfuncs.Caller{
-		User:  identity.User,
-		Scope: backend.Scope{Tenant: identity.Tenant, Repository: database},
-	}
-	s.password = identity.Password
-	s.log = s.log.With("user", identity.User, "database", database)
-	return nil
-}
-
-// identify drives the exchange of the policy's method.
-func (s *session) identify(user string) (auth.Identity, error) {
-	from := networkOf(s.conn.RemoteAddr())
-	if !s.pause(s.server.throttle.delay(from, time.Now())) {
-		return auth.Identity{}, errNoSession
-	}
-	id, err := s.converse(s.server.cfg.Policy.Begin(user, s.channel, s.lookUp(user)), user)
-	if e, ok := errors.AsType[*pgerr.Error](err); ok {
-		s.server.throttle.failed(from, time.Now())
-		reason := err
-		if e.Cause != nil {
-			reason = e.Cause
-		}
-		s.log.Warn("authentication failed", "user", user, "sqlstate", string(e.Code), "reason", reason)
-	}
-	return id, err
-}
-
-// pause waits, unless the client goes away or the time for its start-up is over.
-func (s *session) pause(d time.Duration) bool {
-	if d == 0 {
-		return true
-	}
-	err := s.waiting(func(ctx context.Context) error {
-		select {
-		case <-time.After(d):
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	})
-	s.conn.SetDeadline(s.startBy)
-	return err == nil
-}
-
-// lookUp asks the upstream for a user that the users file does not have; nil if there
-// is no such user. To the client one that cannot be asked for looks like a wrong
-// password, not like an upstream that is down.
-func (s *session) lookUp(user string) *auth.User {
-	if s.server.cfg.LookUp == nil || !s.server.cfg.Policy.Asks(user) {
-		return nil
-	}
-	found, err := s.server.cfg.LookUp(s.ctx, user)
-	if err != nil {
-		s.log.Error("a user cannot be looked up", "user", user, "error", err)
-	}
-	return found
-}
-
-// converse moves the messages of an exchange.
-func (s *session) converse(exchange *auth.Exchange, user string) (auth.Identity, error) {
-	step, err := exchange.Start()
-	for err == nil {
-		for _, m := range step.Messages {
-			s.out.message(m)
-		}
-		if step.Done {
-			return exchange.Identity(), nil
-		}
-		if err := s.flush(); err != nil {
-			return auth.Identity{}, errNoSession
-		}
-		kind, body, readErr := s.awaitFrame()
-		if errors.Is(readErr, errLength) {
-			return auth.Identity{}, pgerr.Fatalf(codes.InvalidPassword, "password authentication failed for user \"%s\"", user)
-		}
-		if readErr != nil {
-			return auth.Identity{}, readErr
-		}
-		step, err = exchange.Respond(kind, body)
-		s.in.skip(body)
-	}
-	return auth.Identity{}, err
-}
-
-// awaitFrame blocks until one whole frame has arrived.
-func (s *session) awaitFrame() (kind byte, body []byte, err error) {
-	for {
-		kind, body, ok, bad := s.in.peek()
-		if bad != nil {
-			return 0, nil, bad
-		}
-		if ok {
-			return kind, body, nil
-		}
-		if err := s.in.fill(s.conn); err != nil {
-			return 0, nil, errNoSession
-		}
-	}
 }
 
 // applyParameters makes the client's settings the ones that RESET goes back to.

@@ -1,0 +1,95 @@
+package pgwire
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"net"
+
+	"raisinproxy/pgwire/auth"
+)
+
+// This file makes connections secure: after an SSLRequest, or at once.
+
+// tlsHandshake is the first byte of a TLS connection, and of no start-up packet: its
+// length would be too large.
+const tlsHandshake = 22
+
+// ALPN is the name of this protocol in a TLS hand-shake.
+const ALPN = "postgresql"
+
+// offerTLS answers an SSLRequest. Nothing was read beyond the request, so bytes
+// that an attacker put after it are read as part of the hand-shake, and fail it.
+func (s *session) offerTLS() error {
+	config := s.server.tlsConfig()
+	if config == nil {
+		if _, err := s.conn.Write([]byte{'N'}); err != nil {
+			return errNoSession
+		}
+		return nil
+	}
+	if _, err := s.conn.Write([]byte{'S'}); err != nil {
+		return errNoSession
+	}
+	return s.secure(config)
+}
+
+// acceptDirectTLS takes a hand-shake that nobody asked for first (sslnegotiation=direct).
+// It has to name our protocol: whoever sends another one here has been led astray.
+func (s *session) acceptDirectTLS(read []byte) error {
+	config := s.server.tlsConfig()
+	if config == nil {
+		return errNoSession
+	}
+	s.conn = &unreadConn{Conn: s.conn, read: append([]byte{}, read...)}
+	if err := s.secure(config); err != nil {
+		return err
+	}
+	if s.conn.(*tls.Conn).ConnectionState().NegotiatedProtocol != ALPN {
+		s.log.Debug("a direct TLS connection without ALPN")
+		return errNoSession
+	}
+	return nil
+}
+
+// unreadConn is a connection of which something has been read already.
+type unreadConn struct {
+	net.Conn
+	read []byte
+}
+
+func (c *unreadConn) Read(b []byte) (int, error) {
+	if len(c.read) == 0 {
+		return c.Conn.Read(b)
+	}
+	n := copy(b, c.read)
+	c.read = c.read[n:]
+	return n, nil
+}
+
+// secure makes the connection one over TLS.
+func (s *session) secure(config *tls.Config) error {
+	secured := tls.Server(s.conn, config)
+	if err := secured.HandshakeContext(s.ctx); err != nil {
+		s.log.Debug("TLS hand-shake failed", "error", err)
+		return errNoSession
+	}
+	s.conn = secured
+	s.channel = auth.Channel{Encrypted: true, EndPoint: endPoint(config)}
+	if chains := secured.ConnectionState().VerifiedChains; len(chains) > 0 {
+		s.channel.Client = chains[0][0]
+	}
+	return nil
+}
+
+// endPoint is what a client can bind its authentication to: the server's certificate,
+// of which there is one.
+func endPoint(config *tls.Config) []byte {
+	if len(config.Certificates) != 1 || len(config.Certificates[0].Certificate) == 0 {
+		return nil
+	}
+	cert, err := x509.ParseCertificate(config.Certificates[0].Certificate[0])
+	if err != nil {
+		return nil
+	}
+	return auth.EndPoint(cert)
+}
