@@ -3,6 +3,7 @@ package pgwire
 import (
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -36,8 +37,10 @@ func (r *relay) capture(messages []byte, done func(kind byte) bool, limit int) (
 	}
 	r.captured = c
 	r.mu.Unlock()
-	_, err := r.conn.Write(messages)
-	return c, err
+	if _, err := r.conn.Write(messages); err != nil {
+		return c, errors.Join(errUpstreamLost, err)
+	}
+	return c, nil
 }
 
 // take waits until all answers are there, or so many that the upstream has to wait, or

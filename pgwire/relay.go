@@ -242,7 +242,7 @@ func (r *relay) forward() error {
 			pass += walked
 		}
 		if err := r.deliver(buf[:pass], to, left > 0); err != nil {
-			return err
+			return errors.Join(errUpstreamLost, err) // for nobody is there to have it
 		}
 		end = copy(buf[:], buf[pass:end])
 		if left == 0 && end >= frameHeader && frameLength(buf[:end]) < frameHeader {

@@ -77,7 +77,7 @@ type session struct {
 	callCtx  context.Context
 	blocking bool
 	watching *watcher // reads from the client while something else is waited for
-	// torn: an exchange broke off in the middle, with the client. The session is over.
+	// torn: the client is gone, maybe in the middle of an exchange. The session is over.
 	torn bool
 	// headTaken: the frame that is being answered is no longer in the input.
 	headTaken bool
@@ -271,6 +271,7 @@ func (s *session) flush() error {
 		return nil
 	}
 	err := s.write(s.out.buf)
+	s.torn = s.torn || err != nil
 	s.out.due = false
 	s.out.buf = s.out.buf[:0]
 	if cap(s.out.buf) > maxKeptOutput {

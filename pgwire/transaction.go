@@ -95,9 +95,12 @@ func (s *session) abort() {
 
 // fail answers an error, which aborts the transaction.
 func (s *session) fail(err error) {
-	if s.torn {
+	switch {
+	case s.torn:
 		s.over = true
 		return
+	case errors.Is(err, errUpstreamLost):
+		return // what comes next ends the session
 	}
 	if theirs, ok := errors.AsType[*upstreamError](err); ok {
 		if theirs.response.SeverityUnlocalized != pgerr.SeverityError {
