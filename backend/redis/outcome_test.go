@@ -292,23 +292,28 @@ func TestACallToAStoppedRedisIsInDoubtAndAppliedAtMostOnce(t *testing.T) {
 	}
 }
 
-// cancelled makes call with a context that ends while Redis is stopped, and lets Redis go on
-// while the call is being settled.
-func cancelled[T any](t *testing.T, server *redistest.Server, call func(ctx context.Context) (T, error)) (T, error) {
+// cancelled makes call with a context that ends when Redis, which is stopped, has the request,
+// and lets Redis go on when the call is being settled: asked about on this connection or on
+// another.
+func cancelled[T any](t *testing.T, server *redistest.Server, link *redistest.Link, call func(ctx context.Context) (T, error)) (T, error) {
 	t.Helper()
 	server.Stop()
+	written := make(chan struct{})
+	link.Next(redistest.Rule{Done: written}, redistest.Rule{})
 	ctx, cancel := context.WithCancel(t.Context())
 	wait := background(func() (T, error) { return call(ctx) })
-	<-time.After(50 * time.Millisecond) // it is written
+	<-written
+	opened := link.Opened()
 	cancel()
-	<-time.After(50 * time.Millisecond) // it is being settled
+	eventually(t, "it is being settled", func() bool { return link.Pending() == 0 || link.Opened() > opened })
+	link.Clear()
 	server.Continue()
 	return wait()
 }
 
 func TestACancelledAcquireIsUndone(t *testing.T) {
-	s, server, _, _ := linked(t)
-	g, err := cancelled(t, server, func(ctx context.Context) (backend.Grant, error) { return s.Acquire(ctx, scope, "k", time.Minute) })
+	s, server, link, _ := linked(t)
+	g, err := cancelled(t, server, link, func(ctx context.Context) (backend.Grant, error) { return s.Acquire(ctx, scope, "k", time.Minute) })
 	if !errors.Is(err, backend.ErrUnavailable) || !errors.Is(err, context.Canceled) || g.Acquired {
 		t.Fatalf("Acquire = %+v, %v; want ErrUnavailable and Canceled", g, err)
 	}
@@ -316,9 +321,9 @@ func TestACancelledAcquireIsUndone(t *testing.T) {
 }
 
 func TestACancelledClaimIsUndone(t *testing.T) {
-	s, server, _, _ := linked(t)
+	s, server, link, _ := linked(t)
 	mustClaim(t, s, "p", 1, 10, 9)
-	c, err := cancelled(t, server, func(ctx context.Context) (backend.Claimed, error) { return s.Claim(ctx, scope, "p", 5, 10) })
+	c, err := cancelled(t, server, link, func(ctx context.Context) (backend.Claimed, error) { return s.Claim(ctx, scope, "p", 5, 10) })
 	if !errors.Is(err, backend.ErrUnavailable) || !errors.Is(err, context.Canceled) || c.Claimed {
 		t.Fatalf("Claim = %+v, %v; want ErrUnavailable and Canceled", c, err)
 	}
@@ -326,9 +331,9 @@ func TestACancelledClaimIsUndone(t *testing.T) {
 }
 
 func TestACancelledReleaseThatWasAppliedIsInDoubt(t *testing.T) {
-	s, server, _, _ := linked(t)
+	s, server, link, _ := linked(t)
 	token := mustAcquire(t, s, "k", time.Minute)
-	_, err := cancelled(t, server, func(ctx context.Context) (bool, error) { return s.Release(ctx, scope, "k", token) })
+	_, err := cancelled(t, server, link, func(ctx context.Context) (bool, error) { return s.Release(ctx, scope, "k", token) })
 	if !errors.Is(err, backend.ErrInDoubt) || !errors.Is(err, context.Canceled) {
 		t.Fatalf("Release: %v, want ErrInDoubt and Canceled", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -30,7 +31,7 @@ func TestMain(m *testing.M) {
 	case "hang":
 		_, stop := endOnSignal(context.Background(), os.Stderr)
 		fmt.Fprintln(os.Stderr, `{"msg":"listening"}`)
-		time.Sleep(time.Minute)
+		_, _ = io.Copy(io.Discard, os.Stdin) // until the test is over
 		stop()
 	default:
 		main()
@@ -54,6 +55,9 @@ func startCommand(t *testing.T, cmd *exec.Cmd) *process {
 	t.Helper()
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cmd.StdinPipe(); err != nil { // stays open as long as this process
 		t.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {

@@ -20,6 +20,7 @@ type Link struct {
 	mu     sync.Mutex
 	target string
 	rules  []Rule
+	opened int // client connections ever accepted
 	conns  map[net.Conn]bool
 	closed bool
 }
@@ -89,6 +90,13 @@ func (l *Link) Pending() int {
 	return len(l.rules)
 }
 
+// Opened is how many connections clients have ever opened.
+func (l *Link) Opened() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.opened
+}
+
 // To leads new connections to another server, as a failover of a name does, and cuts the others.
 func (l *Link) To(s *Server) {
 	l.mu.Lock()
@@ -118,6 +126,9 @@ func (l *Link) accept() {
 		if err != nil {
 			return
 		}
+		l.mu.Lock()
+		l.opened++
+		l.mu.Unlock()
 		l.all.Go(func() { l.serve(client) })
 	}
 }
