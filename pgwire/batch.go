@@ -73,31 +73,53 @@ func (b *batch) run(script *planner.Script) error {
 
 // leaveSeries ends a series that the client has begun and not ended: the query is part of
 // its transaction. Nothing tells whether that is a block but the warning of a BEGIN
-// within one.
+// within one. A session that hears no warnings is refused: what it has begun must not be
+// committed by us.
 func (b *batch) leaveSeries() error {
-	inBlock, refused := false, false
-	fs, err := b.s.ask("C",
-		&pgproto3.Close{ObjectType: 'S', Name: beginName},
-		&pgproto3.Parse{Name: beginName, Query: "BEGIN"},
-		&pgproto3.Bind{PreparedStatement: beginName, DestinationPortal: beginName},
-		&pgproto3.Execute{Portal: beginName})
+	level, warned, refused, err := b.runInSeries("SHOW client_min_messages") // a query would take a snapshot
+	if err == nil && level == "error" {
+		return errors.Join(errMuteSeries, b.s.abortUpstream())
+	}
+	if err == nil && !refused {
+		_, warned, refused, err = b.runInSeries("BEGIN")
+	}
 	if err != nil {
 		return err
 	}
-	for _, frame := range fs.split() {
-		switch frame[0] {
-		case 'N':
-			inBlock = true
-		case 'E':
-			refused = true // it had failed
-			b.s.up.failSeries()
-		}
-	}
-	b.hidden = !inBlock && !refused
+	b.hidden = !warned && !refused
 	return b.s.closeSeries()
 }
 
-// beginName is the statement that leaveSeries runs.
+var errMuteSeries = pgerr.Newf(codes.FeatureNotSupported, "a query with a raisin_ function amid a series needs client_min_messages below error").
+	WithHint("End the series with Sync first.")
+
+// runInSeries runs a command in the open series, and tells the first value of its result,
+// whether it had a warning, and whether the series has failed, by it or before.
+func (b *batch) runInSeries(sql string) (value string, warned, refused bool, err error) {
+	fs, err := b.s.ask("C",
+		&pgproto3.Close{ObjectType: 'S', Name: beginName},
+		&pgproto3.Close{ObjectType: 'P', Name: beginName},
+		&pgproto3.Parse{Name: beginName, Query: sql},
+		&pgproto3.Bind{PreparedStatement: beginName, DestinationPortal: beginName},
+		&pgproto3.Execute{Portal: beginName})
+	if err != nil {
+		return "", false, false, err
+	}
+	for _, frame := range fs.split() {
+		switch frame[0] {
+		case 'D':
+			value = string(readRow(frame[frameHeader:])[0])
+		case 'N':
+			warned = true
+		case 'E':
+			refused = true
+			b.s.up.failSeries()
+		}
+	}
+	return value, warned, refused, nil
+}
+
+// beginName is the statement that runInSeries runs.
 const beginName = "_raisin_begin"
 
 // begin makes sure that there is a transaction.
