@@ -18,7 +18,7 @@ BENCH ?= .
 DURATION ?= 60s
 ARGS ?=
 # The Go benchmarks of what each statement passes through.
-HOTPATHS = ^Benchmark(RelayFrames|PlanLookup|Plan|AcquireRelease|ClaimHotPool|Encode|Step)$$
+HOTPATHS = ^Benchmark(RelayFrames|PlanLookup|PlanShape|Plan|AcquireRelease|ClaimHotPool|Encode|Step)$$
 
 # Programs under testdata, which ./... leaves out.
 PROGRAMS = ./testdata/clients/... ./testdata/bench/... ./backend/inprocess/testdata/mutants ./backend/redis/testdata/mutants ./torture/testdata/mutants
