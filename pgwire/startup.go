@@ -65,6 +65,7 @@ func (s *session) startup() error {
 	if err := s.server.reserved(s.caller.User); err != nil {
 		return err
 	}
+	s.adopt()
 	if s.server.cfg.Upstream != nil {
 		err = s.prepareUpstream(parameters)
 	} else {
