@@ -20,6 +20,7 @@ import (
 type eventLoop struct {
 	*poll.Loop
 	in, out, up []byte
+	workers     workers
 }
 
 // lentBytes is the size of these, and with it how much is read from a connection at once.
@@ -48,6 +49,8 @@ func startLoops() (*eventLoops, error) {
 			in:   make([]byte, lentBytes),
 			out:  make([]byte, 0, lentBytes),
 			up:   make([]byte, 0, lentBytes),
+
+			workers: workers{jobs: make(chan func())},
 		})
 	}
 	return all, nil
@@ -56,6 +59,7 @@ func startLoops() (*eventLoops, error) {
 func (all *eventLoops) close() {
 	for _, loop := range all.loops {
 		loop.Close()
+		loop.workers.stop()
 	}
 }
 
@@ -146,7 +150,7 @@ func (s *session) onInput() {
 func (s *session) handOver(do func() (parked bool)) {
 	s.polled.OnReadable(nil)
 	s.giveBack()
-	go s.work(do)
+	s.loop.workers.do(func() { s.work(do) })
 }
 
 // borrow lends a session that holds no buffers those of the loop.
