@@ -47,6 +47,7 @@ race: deps ## all tests with the race detector
 lint: $(GOLANGCI) ## gofmt, go vet and golangci-lint, which is built once
 	@unformatted=$$(gofmt -l .) && { test -z "$$unformatted" || { echo "gofmt -w these:"; echo "$$unformatted"; exit 1; }; }
 	$(GO) vet ./... $(PROGRAMS)
+	$(GO) vet -tags goroutines ./pgwire/...
 	$(GOLANGCI) run ./... $(PROGRAMS)
 
 $(GOLANGCI):

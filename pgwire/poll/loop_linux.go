@@ -21,7 +21,7 @@ type Loop struct {
 	done  chan struct{}
 
 	mu     sync.Mutex
-	conns  map[int32]*Conn
+	conns  []*Conn // by descriptor
 	posted []*Conn // whose callbacks are to be called whether the kernel has news or not
 	closed bool
 }
@@ -37,7 +37,7 @@ func Start() (*Loop, error) {
 		_ = syscall.Close(epoll)
 		return nil, err
 	}
-	l := &Loop{epoll: epoll, wake: wake, conns: map[int32]*Conn{}, done: make(chan struct{})}
+	l := &Loop{epoll: epoll, wake: wake, done: make(chan struct{})}
 	l.control(syscall.EPOLL_CTL_ADD, wake, syscall.EPOLLIN)
 	go l.run()
 	return l, nil
@@ -79,8 +79,11 @@ func (l *Loop) Adopt(conn net.Conn) (*Conn, error) {
 	c := &Conn{loop: l, fd: fd, local: conn.LocalAddr(), remote: conn.RemoteAddr()}
 	conn.Close()
 	l.mu.Lock()
-	l.conns[int32(fd)] = c
-	l.mu.Unlock()
+	defer l.mu.Unlock()
+	for len(l.conns) <= fd {
+		l.conns = append(l.conns, nil)
+	}
+	l.conns[fd] = c
 	return c, nil
 }
 
@@ -106,21 +109,29 @@ func (l *Loop) run() {
 	defer close(l.done)
 	defer func() { _, _ = syscall.Close(l.epoll), syscall.Close(l.wake) }()
 	var events [maxEvents]syscall.EpollEvent
+	var conns [maxEvents]*Conn
 	for {
 		n := l.look(events[:])
-		for _, e := range events[:n] {
-			if e.Fd == int32(l.wake) {
-				if l.takePosted() {
-					return
-				}
-				continue
-			}
-			l.mu.Lock()
-			c := l.conns[e.Fd] // nil, or even another, if it was closed since; then there is just nothing to read
-			l.mu.Unlock()
+		l.find(events[:n], conns[:n])
+		for i, c := range conns[:n] {
 			if c != nil {
-				c.happened(e.Events)
+				c.happened(events[i].Events)
+			} else if events[i].Fd == int32(l.wake) && l.takePosted() {
+				return
 			}
+		}
+	}
+}
+
+// find looks up whose events these are: nobody's, or even another's, if a connection was closed since. For
+// that one there is just nothing to do.
+func (l *Loop) find(events []syscall.EpollEvent, conns []*Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i, e := range events {
+		conns[i] = nil
+		if int(e.Fd) < len(l.conns) {
+			conns[i] = l.conns[e.Fd]
 		}
 	}
 }
@@ -158,7 +169,7 @@ func (l *Loop) takePosted() (ended bool) {
 func (l *Loop) forget(fd int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.conns, int32(fd))
+	l.conns[fd] = nil
 }
 
 // control changes what the kernel tells about a connection.
