@@ -46,7 +46,7 @@ type Config struct {
 	StartupTimeout  time.Duration // from accept to ReadyForQuery; 0: no limit
 	IdleTimeout     time.Duration // between messages; 0: no limit
 	ShutdownTimeout time.Duration // how long running statements may go on
-	MaxMessageBytes int           // 0: PostgreSQL's limit
+	MaxMessageBytes int           // 0, or more than that: PostgreSQL's limit
 	PlanCacheBytes  int64         // 0: 16 MiB
 
 	// Upstream is the PostgreSQL behind the proxy; nil: embedded mode.
@@ -59,8 +59,8 @@ type Config struct {
 // reservedConnections are kept for AdminUsers, if there are any.
 const reservedConnections = 3
 
-// maxMessageBytes is PostgreSQL's PQ_LARGE_MESSAGE_LIMIT.
-const maxMessageBytes = 1<<30 - 1
+// maxMessageBytes is PostgreSQL's PQ_LARGE_MESSAGE_LIMIT: MaxAllocSize - 1.
+const maxMessageBytes = 1<<30 - 2
 
 // Server accepts connections and serves each in a goroutine of its own.
 type Server struct {
@@ -85,7 +85,7 @@ const firstPID = 1 << 30
 
 // NewServer makes a server. An error is one of the build, not of the caller.
 func NewServer(cfg Config) (*Server, error) {
-	if cfg.MaxMessageBytes == 0 {
+	if cfg.MaxMessageBytes == 0 || cfg.MaxMessageBytes > maxMessageBytes {
 		cfg.MaxMessageBytes = maxMessageBytes
 	}
 	if cfg.PlanCacheBytes == 0 {

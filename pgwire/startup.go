@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/pgwire/settings"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
 )
@@ -23,7 +24,6 @@ const (
 	cancelRequest   = 1234<<16 | 5678
 	sslRequest      = 1234<<16 | 5679
 	gssencRequest   = 1234<<16 | 5680
-	tlsDirect       = 0 // a TLS hand-shake without asking first; no packet has this code
 )
 
 // maxStartupBytes is PostgreSQL's MAX_STARTUP_PACKET_LENGTH, and the limit of
@@ -33,6 +33,9 @@ const maxStartupBytes = 10000
 // errNoSession ends a connection that wanted none: it sent a cancel request, or
 // nothing that could be answered.
 var errNoSession = errors.New("no session was started")
+
+// errHandshake: instead of a packet there is a TLS hand-shake, which nobody asked for.
+var errHandshake = errors.New("a TLS hand-shake")
 
 // startupParameter is one name and value of the start-up packet.
 type startupParameter struct{ name, value string }
@@ -88,20 +91,21 @@ func (s *session) negotiate() (version uint32, packet []byte, err error) {
 	askedTLS, askedGSS := false, false
 	for {
 		code, body, err := s.readStartupPacket()
-		if err != nil {
-			return 0, nil, err
-		}
 		switch {
+		case errors.Is(err, errHandshake) && !askedTLS && !askedGSS:
+			askedTLS = true
+			if err := s.acceptDirectTLS(body); err != nil {
+				return 0, nil, err
+			}
+		case errors.Is(err, errHandshake):
+			return 0, nil, errNoSession
+		case err != nil:
+			return 0, nil, err
 		case code == cancelRequest && len(body) == 8:
 			s.server.cancel(int32(binary.BigEndian.Uint32(body)), binary.BigEndian.Uint32(body[4:]))
 			return 0, nil, errNoSession
 		case code == cancelRequest:
 			return 0, nil, errNoSession
-		case code == tlsDirect && !askedTLS && !askedGSS:
-			askedTLS = true
-			if err := s.acceptDirectTLS(body); err != nil {
-				return 0, nil, err
-			}
 		case code == sslRequest && !askedTLS:
 			askedTLS = true
 			if err := s.offerTLS(); err != nil {
@@ -112,7 +116,7 @@ func (s *session) negotiate() (version uint32, packet []byte, err error) {
 			if _, err := s.conn.Write([]byte{'N'}); err != nil {
 				return 0, nil, errNoSession
 			}
-		case code>>16 < protocolVersion>>16:
+		case code>>16 == 1, code>>16 == 2:
 			s.refuseOldProtocol(code)
 			return 0, nil, errNoSession
 		case code>>16 != protocolVersion>>16:
@@ -123,7 +127,7 @@ func (s *session) negotiate() (version uint32, packet []byte, err error) {
 	}
 }
 
-// refuseOldProtocol answers a client of protocol 2, in the form of that protocol.
+// refuseOldProtocol answers a client of protocol 1 or 2, in their form.
 func (s *session) refuseOldProtocol(code uint32) {
 	s.out.buf = fmt.Appendf(s.out.buf, "EFATAL:  unsupported frontend protocol %d.%d: server supports 3.0 to 3.0\n\x00", code>>16, code&0xFFFF)
 	s.farewell()
@@ -137,7 +141,7 @@ func (s *session) readStartupPacket() (code uint32, body []byte, err error) {
 		return 0, nil, errNoSession
 	}
 	if head[0] == tlsHandshake && !s.channel.Encrypted {
-		return tlsDirect, head[:], nil
+		return 0, head[:], errHandshake
 	}
 	length := binary.BigEndian.Uint32(head[:])
 	if length < 8 || length > maxStartupBytes+4 {
@@ -199,8 +203,8 @@ func (s *session) applyParameters(parameters []startupParameter) error {
 			return err
 		}
 		for _, o := range parsed {
-			if err := s.vars.SetStartup(o.name, o.value); err != nil {
-				return fatal(err)
+			if err := s.setStartup(o); err != nil {
+				return err
 			}
 		}
 	}
@@ -212,10 +216,25 @@ func (s *session) applyParameters(parameters []startupParameter) error {
 				return pgerr.Fatalf(codes.FeatureNotSupported, "a replication connection needs an [upstream]")
 			}
 		default:
-			if err := s.vars.SetStartup(p.name, p.value); err != nil {
-				return fatal(err)
+			if err := s.setStartup(p); err != nil {
+				return err
 			}
 		}
+	}
+	return nil
+}
+
+// setStartup gives one setting the client's value, which SHOW must be able to tell.
+func (s *session) setStartup(p startupParameter) error {
+	if err := s.vars.SetStartup(p.name, p.value); err != nil {
+		return fatal(err)
+	}
+	shown, err := s.vars.Show(p.name)
+	if err == nil {
+		err = settings.ValidUTF8([]byte(shown))
+	}
+	if err != nil {
+		return fatal(err)
 	}
 	return nil
 }

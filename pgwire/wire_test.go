@@ -130,8 +130,8 @@ func (s *testServer) shutdown(t testing.TB) {
 
 const maxTTL = 5 * time.Minute
 
-// newEmbedded starts a server for one script. Options: locks=off, auth=scram,
-// anonymous=no, connections=N, admin=USER.
+// newEmbedded starts a server for one script. Options: locks=off, auth=scram or password,
+// tls=on, anonymous=no, connections=N, admin=USER.
 func newEmbedded(t *testing.T, options map[string]string) wiretest.Target {
 	s := startServer(t, options)
 	return wiretest.Target{
@@ -250,8 +250,11 @@ func (s *testServer) serve(t testing.TB) {
 
 func policy(t testing.TB, options map[string]string) *auth.Policy {
 	method, users := auth.Trust, (*auth.Users)(nil)
-	if options["auth"] == "scram" {
+	if options["auth"] == "scram" || options["auth"] == "password" {
 		method = auth.SCRAM
+		if options["auth"] == "password" {
+			method = auth.Password
+		}
 		var text []byte
 		for name, password := range wiretest.Passwords {
 			line, err := auth.Line(name, password)
