@@ -63,9 +63,9 @@ func (s *session) authenticate(parameters []startupParameter) error {
 
 // identify drives the exchange of the policy's method.
 func (s *session) identify(user string) (auth.Identity, error) {
-	from := networkOf(s.conn.RemoteAddr())
-	if !s.pause(s.server.throttle.delay(from, time.Now())) {
-		return auth.Identity{}, errNoSession
+	from := s.network
+	if err := s.pause(s.server.throttle.delay(from, time.Now())); err != nil {
+		return auth.Identity{}, err
 	}
 	id, err := s.converse(s.server.cfg.Policy.Begin(user, s.channel, s.lookUp(user)))
 	if e, ok := errors.AsType[*pgerr.Error](err); ok {
@@ -79,10 +79,10 @@ func (s *session) identify(user string) (auth.Identity, error) {
 	return id, err
 }
 
-// pause waits, unless the client goes away or the time for its start-up is over.
-func (s *session) pause(d time.Duration) bool {
+// pause waits, unless the client goes away or its start-up is to end.
+func (s *session) pause(d time.Duration) error {
 	if d == 0 {
-		return true
+		return nil
 	}
 	err := s.waiting(func(ctx context.Context) error {
 		select {
@@ -92,8 +92,13 @@ func (s *session) pause(d time.Duration) bool {
 			return ctx.Err()
 		}
 	})
-	s.conn.SetDeadline(s.startBy)
-	return err == nil
+	if over := s.holdStartup(); over != nil {
+		return over
+	}
+	if err != nil {
+		return errNoSession
+	}
+	return nil
 }
 
 // lookUp asks the upstream for a user that the users file does not have; nil if there
@@ -103,7 +108,13 @@ func (s *session) lookUp(user string) *auth.User {
 	if s.server.cfg.LookUp == nil || !s.server.cfg.Policy.Asks(user) {
 		return nil
 	}
-	found, err := s.server.cfg.LookUp(s.ctx, user)
+	ctx := s.ctx
+	if !s.startBy.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, s.startBy)
+		defer cancel()
+	}
+	found, err := s.server.cfg.LookUp(ctx, user)
 	if err != nil {
 		s.log.Error("a user cannot be looked up", "user", user, "error", err)
 	}

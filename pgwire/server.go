@@ -41,7 +41,7 @@ type Config struct {
 	// is none. Its error is for the log.
 	LookUp func(ctx context.Context, name string) (*auth.User, error)
 
-	MaxConnections  int           // 0: no limit
+	MaxConnections  int           // of clients that have logged in; 0: no limit
 	AdminUsers      []string      // who may use the last reservedConnections
 	StartupTimeout  time.Duration // from accept to ReadyForQuery; 0: no limit
 	IdleTimeout     time.Duration // between messages; 0: no limit
@@ -68,8 +68,9 @@ type Server struct {
 	planner *planner.Planner
 	// defaults are the settings of a new session.
 	defaults *settings.Defaults
-	// open counts connections that are past their start-up packet.
+	// open counts the sessions whose client has logged in.
 	open     atomic.Int64
+	entrance *entrance // has the others
 	throttle throttle
 
 	mu       sync.Mutex
@@ -105,6 +106,7 @@ func NewServer(cfg Config) (*Server, error) {
 		sessions: map[int32]*session{},
 		all:      map[*session]bool{},
 		lastPID:  firstPID,
+		entrance: newEntrance(cfg.MaxConnections),
 	}, nil
 }
 
@@ -185,13 +187,20 @@ func (s *Server) each(do func(*session)) {
 	}
 }
 
-// enter notes a session, or stops it at once if the server is closing.
+// enter notes a session, or stops it at once if the server is closing. If too many are
+// logging in another one has to go.
 func (s *Server) enter(session *session) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.all[session] = true
 	if s.closing {
 		session.stop()
+	}
+	s.mu.Unlock()
+	if other := s.entrance.enter(session); other != nil {
+		other.crowdOut()
+		if s.entrance.isNews(time.Now()) {
+			s.cfg.Log.Warn("too many clients are logging in: those that take longest are dropped", "limit", s.entrance.limit)
+		}
 	}
 }
 
@@ -216,6 +225,7 @@ func (s *Server) register(session *session) {
 }
 
 func (s *Server) unregister(session *session) {
+	s.entrance.leave(session)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.all, session)
@@ -243,8 +253,10 @@ var (
 	errStatementTimeout = pgerr.Newf(codes.QueryCanceled, "canceling statement due to statement timeout")
 )
 
-// admit counts a connection, or refuses it. Whoever was admitted must leave.
-func (s *Server) admit() *pgerr.Error {
+// admit counts a session whose client has logged in, or refuses it. Whoever was admitted
+// must leave.
+func (s *Server) admit(session *session) *pgerr.Error {
+	s.entrance.leave(session)
 	if n := s.open.Add(1); s.cfg.MaxConnections > 0 && n > int64(s.cfg.MaxConnections) {
 		s.open.Add(-1)
 		return pgerr.Fatalf(codes.TooManyConnections, "sorry, too many clients already")

@@ -1,11 +1,13 @@
 package pgwire
 
 import (
+	"container/list"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -28,6 +30,7 @@ import (
 type session struct {
 	server *Server
 	conn   net.Conn
+	wire   net.Conn // below conn, if that is TLS; the same for the whole session
 	log    *slog.Logger
 	ctx    context.Context // ends when the connection is to be given up
 
@@ -36,6 +39,8 @@ type session struct {
 	channel  auth.Channel
 	startBy  time.Time // when the start-up has to be over; zero: no limit
 	admitted bool
+	network  netip.Addr    // whom the client's address stands for
+	place    *list.Element // in the entrance, which guards it
 	caller   sqlfuncs.Caller
 
 	in  inbound
@@ -84,6 +89,7 @@ type session struct {
 
 	interrupt interrupt
 	stopping  atomic.Bool
+	crowded   atomic.Bool // too many others are logging in
 
 	// With an upstream:
 	up              *relay      // nil: not open yet
@@ -117,6 +123,7 @@ func (s *Server) serveConn(ctx context.Context, conn net.Conn) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	c := s.newSession(ctx, conn)
+	c.network = networkOf(conn.RemoteAddr())
 	s.enter(c)
 	c.log = c.log.With("remote", conn.RemoteAddr().String())
 	defer c.end()
@@ -136,6 +143,7 @@ func (s *Server) newSession(ctx context.Context, conn net.Conn) *session {
 	c := &session{
 		server:     s,
 		conn:       conn,
+		wire:       conn,
 		log:        s.cfg.Log,
 		ctx:        ctx,
 		callCtx:    ctx,
@@ -303,7 +311,14 @@ const (
 // stop ends the session as soon as it waits for its client.
 func (s *session) stop() {
 	s.stopping.Store(true)
-	s.conn.SetReadDeadline(time.Unix(1, 0))
+	s.wire.SetReadDeadline(time.Unix(1, 0))
+}
+
+// crowdOut ends a start-up.
+func (s *session) crowdOut() {
+	s.crowded.Store(true)
+	s.cancelStatement(errCrowded)
+	s.wire.SetReadDeadline(time.Unix(1, 0))
 }
 
 // lastWords is how long a client may take to read why its session was ended.
@@ -312,8 +327,8 @@ const lastWords = time.Second
 // hurry ends the reading of the session, and its writing a moment later.
 func (s *session) hurry() {
 	s.stopping.Store(true)
-	s.conn.SetReadDeadline(time.Unix(1, 0))
-	s.conn.SetWriteDeadline(time.Now().Add(lastWords))
+	s.wire.SetReadDeadline(time.Unix(1, 0))
+	s.wire.SetWriteDeadline(time.Now().Add(lastWords))
 }
 
 // hangUp ends the session whatever it does.

@@ -45,26 +45,18 @@ type startupParameter struct{ name, value string }
 func (s *session) startup() error {
 	if s.server.cfg.StartupTimeout > 0 {
 		s.startBy = time.Now().Add(s.server.cfg.StartupTimeout)
-		s.conn.SetDeadline(s.startBy)
 	}
-	if s.stopping.Load() {
-		return errShutdown
+	parameters, err := s.logIn()
+	if s.crowded.Load() {
+		return errCrowded
 	}
-	version, packet, err := s.negotiate()
 	if err != nil {
 		return err
 	}
-	parameters, err := s.readParameters(version, packet)
-	if err != nil {
-		return err
-	}
-	if err := s.server.admit(); err != nil {
+	if err := s.server.admit(s); err != nil {
 		return err
 	}
 	s.admitted = true
-	if err := s.authenticate(parameters); err != nil {
-		return err
-	}
 	if err := s.server.reserved(s.caller.User); err != nil {
 		return err
 	}
@@ -82,6 +74,33 @@ func (s *session) startup() error {
 	}
 	s.in.limit = s.server.cfg.MaxMessageBytes
 	s.greet()
+	return nil
+}
+
+// logIn brings a connection from its first byte to where it is known whose it is.
+func (s *session) logIn() (parameters []startupParameter, err error) {
+	if err := s.holdStartup(); err != nil {
+		return nil, err
+	}
+	version, packet, err := s.negotiate()
+	if err != nil {
+		return nil, err
+	}
+	if parameters, err = s.readParameters(version, packet); err != nil {
+		return nil, err
+	}
+	return parameters, s.authenticate(parameters)
+}
+
+// holdStartup gives reads and writes the time that the start-up has, unless it is to end.
+func (s *session) holdStartup() error {
+	s.conn.SetDeadline(s.startBy)
+	switch { // whose deadline may have been lost
+	case s.stopping.Load():
+		return errShutdown
+	case s.crowded.Load():
+		return errCrowded
+	}
 	return nil
 }
 

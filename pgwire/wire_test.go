@@ -184,6 +184,12 @@ func startServer(t testing.TB, options map[string]string) *testServer {
 		}
 		cfg.Upstream = &pgwire.Upstream{Config: config, AsClient: true}
 	}
+	if options["lookup"] == "stalls" {
+		cfg.LookUp = func(ctx context.Context, _ string) (*auth.User, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+	}
 	if n := options["connections"]; n != "" {
 		if _, err := fmt.Sscan(n, &cfg.MaxConnections); err != nil {
 			t.Fatal(err)
