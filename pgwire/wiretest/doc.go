@@ -12,6 +12,8 @@
 //
 //	go test ./pgwire/wiretest -run TestSameOnPostgres/portals [-v] [-rewrite]
 //
+// RunTable runs the rows of a Markdown table likewise: docs/malformed.md.
+//
 // # Commands
 //
 //	server locks=off auth=scram     options for NewTarget; before the first connection
