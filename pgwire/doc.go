@@ -6,7 +6,7 @@
 //	server.go       accepting, the table of sessions, cancel requests, the end
 //	startup.go      from the first byte to ReadyForQuery; tls.go, secure connections
 //	login.go        who a client is; authquery.go, users that the upstream knows;
-//	                throttle.go, who fails again and again
+//	                throttle.go, who fails again and again; entrance.go, how many log in at once
 //	session.go      the driver of a session: reading, writing, planning, waiting
 //	step.go         the fast path: answers the frames that are there, without I/O
 //	eventloop.go    sessions that wait without a goroutine; workers.go, goroutines for

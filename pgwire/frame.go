@@ -76,6 +76,14 @@ func (b *inbound) peek() (kind byte, body []byte, ok bool, err error) {
 	return have[0], have[frameHeader : 1+length], true, nil
 }
 
+// head is the type of the first frame, of which more may be missing.
+func (b *inbound) head() (kind byte, ok bool) {
+	if b.start == b.end {
+		return 0, false
+	}
+	return b.buf[b.start], true
+}
+
 // skip drops the frame that peek returned, by its body.
 func (b *inbound) skip(body []byte) { b.drop(frameHeader + len(body)) }
 

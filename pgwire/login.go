@@ -3,6 +3,7 @@ package pgwire
 import (
 	"context"
 	"errors"
+	"io"
 	"time"
 
 	"github.com/jeroenrinzema/psql-wire/codes"
@@ -44,6 +45,14 @@ func (s *session) authenticate(parameters []startupParameter) error {
 	if err != nil {
 		return err
 	}
+	if s.server.cfg.Upstream == nil {
+		// It is we who tell it these names, as UTF-8.
+		for _, name := range []string{identity.User, database} {
+			if err := settings.ValidUTF8([]byte(name)); err != nil {
+				return fatal(err)
+			}
+		}
+	}
 	s.vars = settings.New(s.server.defaults, identity.User)
 	s.caller = sqlfuncs.Caller{
 		User:  identity.User,
@@ -56,11 +65,11 @@ func (s *session) authenticate(parameters []startupParameter) error {
 
 // identify drives the exchange of the policy's method.
 func (s *session) identify(user string) (auth.Identity, error) {
-	from := networkOf(s.conn.RemoteAddr())
-	if !s.pause(s.server.throttle.delay(from, time.Now())) {
-		return auth.Identity{}, errNoSession
+	from := s.network
+	if err := s.pause(s.server.throttle.delay(from, time.Now())); err != nil {
+		return auth.Identity{}, err
 	}
-	id, err := s.converse(s.server.cfg.Policy.Begin(user, s.channel, s.lookUp(user)), user)
+	id, err := s.converse(s.server.cfg.Policy.Begin(user, s.channel, s.lookUp(user)))
 	if e, ok := errors.AsType[*pgerr.Error](err); ok {
 		s.server.throttle.failed(from, time.Now())
 		s.logFailure(user, e)
@@ -77,10 +86,10 @@ func (s *session) logFailure(user string, e *pgerr.Error) {
 	s.log.Warn("authentication failed", "user", user, "sqlstate", string(e.Code), "reason", reason)
 }
 
-// pause waits, unless the client goes away or the time for its start-up is over.
-func (s *session) pause(d time.Duration) bool {
+// pause waits, unless the client goes away or its start-up is to end.
+func (s *session) pause(d time.Duration) error {
 	if d == 0 {
-		return true
+		return nil
 	}
 	err := s.waiting(func(ctx context.Context) error {
 		select {
@@ -90,8 +99,13 @@ func (s *session) pause(d time.Duration) bool {
 			return ctx.Err()
 		}
 	})
-	s.conn.SetDeadline(s.startBy)
-	return err == nil
+	if over := s.holdStartup(); over != nil {
+		return over
+	}
+	if err != nil {
+		return errNoSession
+	}
+	return nil
 }
 
 // lookUp asks the upstream for a user that the users file does not have; nil if there
@@ -101,7 +115,13 @@ func (s *session) lookUp(user string) *auth.User {
 	if s.server.cfg.LookUp == nil || !s.server.cfg.Policy.Asks(user) {
 		return nil
 	}
-	found, err := s.server.cfg.LookUp(s.ctx, user)
+	ctx := s.ctx
+	if !s.startBy.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, s.startBy)
+		defer cancel()
+	}
+	found, err := s.server.cfg.LookUp(ctx, user)
 	if err != nil {
 		s.log.Error("a user cannot be looked up", "user", user, "error", err)
 	}
@@ -109,7 +129,7 @@ func (s *session) lookUp(user string) *auth.User {
 }
 
 // converse moves the messages of an exchange.
-func (s *session) converse(exchange *auth.Exchange, user string) (auth.Identity, error) {
+func (s *session) converse(exchange *auth.Exchange) (auth.Identity, error) {
 	step, err := exchange.Start()
 	for err == nil {
 		for _, m := range step.Messages {
@@ -121,30 +141,39 @@ func (s *session) converse(exchange *auth.Exchange, user string) (auth.Identity,
 		if err := s.flush(); err != nil {
 			return auth.Identity{}, errNoSession
 		}
-		kind, body, readErr := s.awaitFrame()
+		s.in.limit = exchange.Limit()
+		kind, body, readErr := s.awaitResponse()
 		if errors.Is(readErr, errLength) {
-			return auth.Identity{}, pgerr.Fatalf(codes.InvalidPassword, "password authentication failed for user \"%s\"", user)
+			if unreadable := exchange.Unreadable(); unreadable != nil {
+				return auth.Identity{}, unreadable
+			}
 		}
 		if readErr != nil {
 			return auth.Identity{}, readErr
 		}
-		step, err = exchange.Respond(kind, body)
-		s.in.skip(body)
+		if step, err = exchange.Respond(kind, body); err == nil {
+			s.in.skip(body)
+		}
 	}
 	return auth.Identity{}, err
 }
 
-// awaitFrame blocks until one whole frame has arrived.
-func (s *session) awaitFrame() (kind byte, body []byte, err error) {
+// awaitResponse blocks until the client's answer has arrived as a whole. Of any other
+// message, and of what is none, the type is enough.
+func (s *session) awaitResponse() (kind byte, body []byte, err error) {
 	for {
+		if kind, ok := s.in.head(); ok && kind != 'p' {
+			return kind, nil, nil
+		}
 		kind, body, ok, bad := s.in.peek()
-		if bad != nil {
-			return 0, nil, bad
+		if ok || bad != nil {
+			return kind, body, bad
 		}
-		if ok {
-			return kind, body, nil
-		}
-		if err := s.in.fill(s.conn); err != nil {
+		_, begun := s.in.head()
+		switch err := s.in.fill(s.conn); {
+		case errors.Is(err, io.EOF) && begun:
+			return 0, nil, errLength // cut short
+		case err != nil:
 			return 0, nil, errNoSession
 		}
 	}

@@ -41,12 +41,12 @@ type Config struct {
 	// is none. Its error is for the log.
 	LookUp func(ctx context.Context, name string) (*auth.User, error)
 
-	MaxConnections  int           // 0: no limit
+	MaxConnections  int           // of clients that have logged in; 0: no limit
 	AdminUsers      []string      // who may use the last reservedConnections
 	StartupTimeout  time.Duration // from accept to ReadyForQuery; 0: no limit
 	IdleTimeout     time.Duration // between messages; 0: no limit
 	ShutdownTimeout time.Duration // how long running statements may go on
-	MaxMessageBytes int           // 0: PostgreSQL's limit
+	MaxMessageBytes int           // 0, or more than that: PostgreSQL's limit
 	PlanCacheBytes  int64         // 0: 16 MiB
 
 	// Upstream is the PostgreSQL behind the proxy; nil: embedded mode.
@@ -59,8 +59,8 @@ type Config struct {
 // reservedConnections are kept for AdminUsers, if there are any.
 const reservedConnections = 3
 
-// maxMessageBytes is PostgreSQL's PQ_LARGE_MESSAGE_LIMIT.
-const maxMessageBytes = 1<<30 - 1
+// maxMessageBytes is PostgreSQL's PQ_LARGE_MESSAGE_LIMIT: MaxAllocSize - 1.
+const maxMessageBytes = 1<<30 - 2
 
 // Server accepts connections. Each is served by a goroutine of its own, or parked with an
 // event loop that answers what needs no goroutine.
@@ -69,8 +69,9 @@ type Server struct {
 	planner *planner.Planner
 	// defaults are the settings of a new session.
 	defaults *settings.Defaults
-	// open counts connections that are past their start-up packet.
+	// open counts the sessions whose client has logged in.
 	open     atomic.Int64
+	entrance *entrance // has the others
 	throttle throttle
 
 	mu       sync.Mutex
@@ -86,7 +87,7 @@ const firstPID = 1 << 30
 
 // NewServer makes a server. An error is one of the build, not of the caller.
 func NewServer(cfg Config) (*Server, error) {
-	if cfg.MaxMessageBytes == 0 {
+	if cfg.MaxMessageBytes == 0 || cfg.MaxMessageBytes > maxMessageBytes {
 		cfg.MaxMessageBytes = maxMessageBytes
 	}
 	if cfg.PlanCacheBytes == 0 {
@@ -106,6 +107,7 @@ func NewServer(cfg Config) (*Server, error) {
 		sessions: map[int32]*session{},
 		all:      map[*session]bool{},
 		lastPID:  firstPID,
+		entrance: newEntrance(cfg.MaxConnections),
 	}, nil
 }
 
@@ -192,13 +194,20 @@ func (s *Server) each(do func(*session)) {
 	}
 }
 
-// enter notes a session, or stops it at once if the server is closing.
+// enter notes a session, or stops it at once if the server is closing. If too many are
+// logging in another one has to go.
 func (s *Server) enter(session *session) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.all[session] = true
 	if s.closing {
 		session.stop()
+	}
+	s.mu.Unlock()
+	if other := s.entrance.enter(session); other != nil {
+		other.crowdOut()
+		if s.entrance.isNews(time.Now()) {
+			s.cfg.Log.Warn("too many clients are logging in: those that take longest are dropped", "limit", s.entrance.limit)
+		}
 	}
 }
 
@@ -223,6 +232,7 @@ func (s *Server) register(session *session) {
 }
 
 func (s *Server) unregister(session *session) {
+	s.entrance.leave(session)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.all, session)
@@ -250,8 +260,13 @@ var (
 	errStatementTimeout = pgerr.Newf(codes.QueryCanceled, "canceling statement due to statement timeout")
 )
 
-// admit counts a connection, or refuses it. Whoever was admitted must leave.
-func (s *Server) admit() *pgerr.Error {
+// admit counts a session whose client has logged in, or refuses it. Whoever was admitted
+// must leave.
+func (s *Server) admit(session *session) *pgerr.Error {
+	s.entrance.leave(session)
+	if session.crowded.Load() {
+		return errCrowded
+	}
 	if n := s.open.Add(1); s.cfg.MaxConnections > 0 && n > int64(s.cfg.MaxConnections) {
 		s.open.Add(-1)
 		return pgerr.Fatalf(codes.TooManyConnections, "sorry, too many clients already")

@@ -12,6 +12,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"raisinproxy/pgwire/wiretest"
 )
 
 func connect(t testing.TB, addr, user string) *pgconn.PgConn {
@@ -217,6 +219,63 @@ func TestStartupTimeout(t *testing.T) {
 	defer conn.Close()
 	if _, err := io.ReadAll(conn); err != nil && !strings.Contains(err.Error(), "reset") {
 		t.Errorf("reading: %v", err)
+	}
+}
+
+// TestStartupTimeoutOfALookup: a client whose password is looked up where nobody answers
+// is refused when its time is over.
+func TestStartupTimeoutOfALookup(t *testing.T) {
+	server := startServer(t, map[string]string{"startup": "50ms", "auth": "scram", "lookup": "stalls"})
+	_, err := pgconn.Connect(t.Context(), "postgres://nobody:x@"+server.addr+"/shop?sslmode=disable")
+	if err == nil {
+		t.Error("a user that nobody knows logged in")
+	}
+}
+
+// halfWay begins a log-in and leaves it at that.
+func halfWay(t *testing.T, addr string) *pgproto3.Frontend {
+	t.Helper()
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	f := pgproto3.NewFrontend(conn, conn)
+	f.Send(&pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30, Parameters: map[string]string{"user": "carol"}})
+	if err := f.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if m, err := f.Receive(); err != nil {
+		t.Fatalf("%v %v", m, err)
+	}
+	return f
+}
+
+// TestHalfWayLoginsKeepNobodyOut: who has not logged in takes no connection from those who
+// can, and with too many of them the first has to go, who is told so.
+func TestHalfWayLoginsKeepNobodyOut(t *testing.T) {
+	server := startServer(t, map[string]string{"auth": "scram", "connections": "1"})
+	const room = 100 // for log-ins at once
+	first := halfWay(t, server.addr)
+	for range room - 1 {
+		halfWay(t, server.addr)
+	}
+	carol := "postgres://carol:" + wiretest.Passwords["carol"] + "@" + server.addr + "/shop?sslmode=disable"
+	conn, err := pgconn.Connect(t.Context(), carol)
+	if err != nil {
+		t.Fatalf("half-way log-ins keep a client out: %v", err)
+	}
+	t.Cleanup(func() { conn.Close(context.Background()) })
+	m, err := first.Receive()
+	if e, ok := m.(*pgproto3.ErrorResponse); err != nil || !ok || e.Code != "53300" || e.Severity != "FATAL" {
+		t.Errorf("who was there first got %v %v, want FATAL 53300", m, err)
+	}
+	if _, err := first.Receive(); err == nil {
+		t.Error("its connection goes on")
+	}
+	var refused *pgconn.PgError
+	if _, err := pgconn.Connect(t.Context(), carol); !errors.As(err, &refused) || refused.Code != "53300" {
+		t.Errorf("a second client beyond max_connections: %v, want 53300", err)
 	}
 }
 

@@ -1,12 +1,14 @@
 package pgwire
 
 import (
+	"container/list"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
+	"net/netip"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -42,6 +44,8 @@ type session struct {
 	channel  auth.Channel
 	startBy  time.Time // when the start-up has to be over; zero: no limit
 	admitted bool
+	network  netip.Addr    // whom the client's address stands for
+	place    *list.Element // in the entrance, which guards it
 	caller   sqlfuncs.Caller
 
 	in  inbound
@@ -90,6 +94,7 @@ type session struct {
 
 	interrupt interrupt
 	stopping  atomic.Bool
+	crowded   atomic.Bool // too many others are logging in
 
 	// With an upstream:
 	up              *relay      // nil: not open yet
@@ -124,6 +129,7 @@ func (s *Server) serveConn(ctx context.Context, conn net.Conn, loop *eventLoop, 
 	ctx, cancel := context.WithCancel(ctx)
 	c := s.newSession(ctx, conn)
 	c.loop = loop
+	c.network = networkOf(conn.RemoteAddr())
 	s.enter(c)
 	c.log = c.log.With("remote", conn.RemoteAddr().String())
 	unhook := context.AfterFunc(ctx, c.hurry)
@@ -355,6 +361,14 @@ func (s *session) setConn(conn net.Conn) {
 	s.conn = conn
 }
 
+// crowdOut ends a start-up that is crowded.
+func (s *session) crowdOut() {
+	s.cancelStatement(errCrowded)
+	s.interrupt.mu.Lock()
+	defer s.interrupt.mu.Unlock()
+	s.conn.SetReadDeadline(longAgo)
+}
+
 // lastWords is how long a client may take to read why its session was ended.
 const lastWords = time.Second
 
@@ -371,10 +385,15 @@ func (s *session) hurry() {
 func (s *session) hangUp() {
 	s.cancelStatement(errShutdown)
 	s.hurry()
-	s.interrupt.mu.Lock()
-	defer s.interrupt.mu.Unlock()
-	if s.interrupt.up != nil {
-		s.interrupt.up.abandon()
+	s.interrupt.abandon()
+}
+
+// abandon gives the upstream up, if it is open.
+func (i *interrupt) abandon() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.up != nil {
+		i.up.abandon()
 	}
 }
 
@@ -459,9 +478,7 @@ func (s *session) watch(gone context.CancelCauseFunc) *watcher {
 // lose ends what a session waits for whose client is gone.
 func (s *session) lose(why error, gone context.CancelCauseFunc) {
 	gone(why)
-	if s.up != nil {
-		s.up.abandon()
-	}
+	s.interrupt.abandon() // not s.up, which may be opened right now
 }
 
 // watchAgain goes on watching after a stop.

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/pgwire/settings"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
 )
@@ -23,7 +24,6 @@ const (
 	cancelRequest   = 1234<<16 | 5678
 	sslRequest      = 1234<<16 | 5679
 	gssencRequest   = 1234<<16 | 5680
-	tlsDirect       = 0 // a TLS hand-shake without asking first; no packet has this code
 )
 
 // maxStartupBytes is PostgreSQL's MAX_STARTUP_PACKET_LENGTH, and the limit of
@@ -34,6 +34,9 @@ const maxStartupBytes = 10000
 // nothing that could be answered.
 var errNoSession = errors.New("no session was started")
 
+// errHandshake: instead of a packet there is a TLS hand-shake, which nobody asked for.
+var errHandshake = errors.New("a TLS hand-shake")
+
 // startupParameter is one name and value of the start-up packet.
 type startupParameter struct{ name, value string }
 
@@ -42,26 +45,18 @@ type startupParameter struct{ name, value string }
 func (s *session) startup() error {
 	if s.server.cfg.StartupTimeout > 0 {
 		s.startBy = time.Now().Add(s.server.cfg.StartupTimeout)
-		s.conn.SetDeadline(s.startBy)
 	}
-	if s.stopping.Load() {
-		return errShutdown
+	parameters, err := s.logIn()
+	if s.crowded.Load() {
+		return errCrowded // which is why it failed, if it did
 	}
-	version, packet, err := s.negotiate()
 	if err != nil {
 		return err
 	}
-	parameters, err := s.readParameters(version, packet)
-	if err != nil {
-		return err
-	}
-	if err := s.server.admit(); err != nil {
+	if err := s.server.admit(s); err != nil {
 		return err
 	}
 	s.admitted = true
-	if err := s.authenticate(parameters); err != nil {
-		return err
-	}
 	if err := s.server.reserved(s.caller.User); err != nil {
 		return err
 	}
@@ -83,26 +78,54 @@ func (s *session) startup() error {
 	return nil
 }
 
+// logIn brings a connection from its first byte to where it is known whose it is.
+func (s *session) logIn() (parameters []startupParameter, err error) {
+	if err := s.holdStartup(); err != nil {
+		return nil, err
+	}
+	version, packet, err := s.negotiate()
+	if err != nil {
+		return nil, err
+	}
+	if parameters, err = s.readParameters(version, packet); err != nil {
+		return nil, err
+	}
+	return parameters, s.authenticate(parameters)
+}
+
+// holdStartup gives reads and writes the time that the start-up has, unless it is to end.
+func (s *session) holdStartup() error {
+	s.conn.SetDeadline(s.startBy)
+	switch { // whose deadline may have been lost
+	case s.stopping.Load():
+		return errShutdown
+	case s.crowded.Load():
+		return errCrowded
+	}
+	return nil
+}
+
 // negotiate answers the requests that may come before the start-up packet and
 // returns that packet. Each of TLS and GSS encryption may be asked for once.
 func (s *session) negotiate() (version uint32, packet []byte, err error) {
 	askedTLS, askedGSS := false, false
 	for {
 		code, body, err := s.readStartupPacket()
-		if err != nil {
-			return 0, nil, err
-		}
 		switch {
+		case errors.Is(err, errHandshake) && !askedTLS && !askedGSS:
+			askedTLS = true
+			if err := s.acceptDirectTLS(body); err != nil {
+				return 0, nil, err
+			}
+		case errors.Is(err, errHandshake):
+			return 0, nil, errNoSession
+		case err != nil:
+			return 0, nil, err
 		case code == cancelRequest && len(body) == 8:
 			s.server.cancel(int32(binary.BigEndian.Uint32(body)), binary.BigEndian.Uint32(body[4:]))
 			return 0, nil, errNoSession
 		case code == cancelRequest:
 			return 0, nil, errNoSession
-		case code == tlsDirect && !askedTLS && !askedGSS:
-			askedTLS = true
-			if err := s.acceptDirectTLS(body); err != nil {
-				return 0, nil, err
-			}
 		case code == sslRequest && !askedTLS:
 			askedTLS = true
 			if err := s.offerTLS(); err != nil {
@@ -113,7 +136,7 @@ func (s *session) negotiate() (version uint32, packet []byte, err error) {
 			if _, err := s.conn.Write([]byte{'N'}); err != nil {
 				return 0, nil, errNoSession
 			}
-		case code>>16 < protocolVersion>>16:
+		case code>>16 == 1, code>>16 == 2:
 			s.refuseOldProtocol(code)
 			return 0, nil, errNoSession
 		case code>>16 != protocolVersion>>16:
@@ -124,7 +147,7 @@ func (s *session) negotiate() (version uint32, packet []byte, err error) {
 	}
 }
 
-// refuseOldProtocol answers a client of protocol 2, in the form of that protocol.
+// refuseOldProtocol answers a client of protocol 1 or 2, in their form.
 func (s *session) refuseOldProtocol(code uint32) {
 	s.out.buf = fmt.Appendf(s.out.buf, "EFATAL:  unsupported frontend protocol %d.%d: server supports 3.0 to 3.0\n\x00", code>>16, code&0xFFFF)
 	s.farewell()
@@ -138,7 +161,7 @@ func (s *session) readStartupPacket() (code uint32, body []byte, err error) {
 		return 0, nil, errNoSession
 	}
 	if head[0] == tlsHandshake && !s.channel.Encrypted {
-		return tlsDirect, head[:], nil
+		return 0, head[:], errHandshake
 	}
 	length := binary.BigEndian.Uint32(head[:])
 	if length < 8 || length > maxStartupBytes+4 {
@@ -200,8 +223,8 @@ func (s *session) applyParameters(parameters []startupParameter) error {
 			return err
 		}
 		for _, o := range parsed {
-			if err := s.vars.SetStartup(o.name, o.value); err != nil {
-				return fatal(err)
+			if err := s.setStartup(o); err != nil {
+				return err
 			}
 		}
 	}
@@ -213,10 +236,25 @@ func (s *session) applyParameters(parameters []startupParameter) error {
 				return pgerr.Fatalf(codes.FeatureNotSupported, "a replication connection needs an [upstream]")
 			}
 		default:
-			if err := s.vars.SetStartup(p.name, p.value); err != nil {
-				return fatal(err)
+			if err := s.setStartup(p); err != nil {
+				return err
 			}
 		}
+	}
+	return nil
+}
+
+// setStartup gives one setting the client's value, which SHOW must be able to tell.
+func (s *session) setStartup(p startupParameter) error {
+	if err := s.vars.SetStartup(p.name, p.value); err != nil {
+		return fatal(err)
+	}
+	shown, err := s.vars.Show(p.name)
+	if err == nil {
+		err = settings.ValidUTF8([]byte(shown))
+	}
+	if err != nil {
+		return fatal(err)
 	}
 	return nil
 }

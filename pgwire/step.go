@@ -144,8 +144,24 @@ func (s *session) extendedOrSkip(answer func([]byte) verdict, body []byte) verdi
 }
 
 // functionCall refuses the fast-path call of old clients.
-func (s *session) functionCall([]byte) verdict {
-	s.fail(pgerr.Newf(codes.FeatureNotSupported, "the function call protocol needs an [upstream]"))
+func (s *session) functionCall(body []byte) verdict {
+	m := message{rest: body}
+	m.int32() // the function
+	readFormats(&m, nil)
+	for range m.count() {
+		if length := m.int32(); length != -1 {
+			m.bytes(int(length))
+		}
+	}
+	m.count() // the format of the result
+	err := m.done()
+	switch {
+	case s.state == failed:
+		err = errAborted
+	case err == nil:
+		err = pgerr.Newf(codes.FeatureNotSupported, "the function call protocol needs an [upstream]")
+	}
+	s.fail(err)
 	s.ready()
 	return needInput
 }

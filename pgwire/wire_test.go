@@ -130,8 +130,8 @@ func (s *testServer) shutdown(t testing.TB) {
 
 const maxTTL = 5 * time.Minute
 
-// newEmbedded starts a server for one script. Options: locks=off, auth=scram,
-// anonymous=no, connections=N, admin=USER.
+// newEmbedded starts a server for one script. Options: locks=off, auth=scram or password,
+// tls=on, anonymous=no, connections=N, admin=USER.
 func newEmbedded(t *testing.T, options map[string]string) wiretest.Target {
 	s := startServer(t, options)
 	return wiretest.Target{
@@ -183,6 +183,12 @@ func startServer(t testing.TB, options map[string]string) *testServer {
 			t.Fatal(err)
 		}
 		cfg.Upstream = &pgwire.Upstream{Config: config, AsClient: true}
+	}
+	if options["lookup"] == "stalls" {
+		cfg.LookUp = func(ctx context.Context, _ string) (*auth.User, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
 	}
 	if n := options["connections"]; n != "" {
 		if _, err := fmt.Sscan(n, &cfg.MaxConnections); err != nil {
@@ -250,8 +256,11 @@ func (s *testServer) serve(t testing.TB) {
 
 func policy(t testing.TB, options map[string]string) *auth.Policy {
 	method, users := auth.Trust, (*auth.Users)(nil)
-	if options["auth"] == "scram" {
+	if options["auth"] == "scram" || options["auth"] == "password" {
 		method = auth.SCRAM
+		if options["auth"] == "password" {
+			method = auth.Password
+		}
 		var text []byte
 		for name, password := range wiretest.Passwords {
 			line, err := auth.Line(name, password)

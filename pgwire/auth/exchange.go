@@ -11,13 +11,15 @@ import (
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
-// MaxResponseBytes is the longest message body that an Exchange may be given: the
-// limit of every message before authentication. SASL responses are held to
-// maxSASLBytes.
+// MaxResponseBytes is the length of the longest message of a client that has not
+// authenticated, as the protocol counts it: without the type.
 const MaxResponseBytes = 10000
 
-// maxSASLBytes is PG_MAX_SASL_MESSAGE_LENGTH.
+// maxSASLBytes is PG_MAX_SASL_MESSAGE_LENGTH, counted likewise.
 const maxSASLBytes = 1024
+
+// awaitedSASL is PostgreSQL's name for every message of a SASL exchange.
+const awaitedSASL = "SASL"
 
 const (
 	mechanismSCRAM = "SCRAM-SHA-256"
@@ -74,10 +76,31 @@ func (x *Exchange) Respond(typ byte, body []byte) (Step, error) {
 		return Step{}, errOutOfTurn()
 	case typ != 'p':
 		return Step{}, fatalProtocol("expected %s response, got message type %d", x.awaited, typ)
-	case len(body) > MaxResponseBytes:
+	case len(body)+4 > x.Limit():
+		if err := x.Unreadable(); err != nil {
+			return Step{}, err
+		}
 		return Step{}, fatalProtocol("invalid message length")
 	}
 	return respond(body)
+}
+
+// Limit is the greatest length of the message that is awaited, as the protocol counts it.
+func (x *Exchange) Limit() int {
+	if x.awaited == awaitedSASL {
+		return maxSASLBytes
+	}
+	return MaxResponseBytes
+}
+
+// Unreadable is what a client is told whose message is longer than Limit, has a length
+// that cannot be, or is cut short; nil: nothing, as in PostgreSQL.
+func (x *Exchange) Unreadable() error {
+	if x.awaited != awaitedSASL {
+		return nil
+	}
+	_, err := x.fail(errUnreadable)
+	return err
 }
 
 // Identity is who the client is. Before a Step was Done it is the zero value.
@@ -111,6 +134,7 @@ func (x *Exchange) fail(why error) (Step, error) {
 
 var (
 	errWrongPassword = errors.New("wrong password")
+	errUnreadable    = errors.New("a SASL response of a length that cannot be, or cut short")
 	errUnknownUser   = errors.New("no such user in the users file")
 	errNoSecret      = errors.New("the user has no password in the users file")
 )
@@ -155,15 +179,12 @@ func (x *Exchange) offerSASL() (Step, error) {
 	if x.channel.EndPoint != nil {
 		offer.AuthMechanisms = []string{mechanismPlus, mechanismSCRAM} // the best one first
 	}
-	return x.ask(offer, "SASL", x.saslInitialResponse)
+	return x.ask(offer, awaitedSASL, x.saslInitialResponse)
 }
 
 // saslInitialResponse takes the first message: the mechanism and, usually, the
 // mechanism's first message with it.
 func (x *Exchange) saslInitialResponse(body []byte) (Step, error) {
-	if len(body) > maxSASLBytes {
-		return Step{}, fatalProtocol("invalid message length")
-	}
 	mechanism, rest, ok := bytes.Cut(body, []byte{0})
 	if !ok {
 		return Step{}, fatalProtocol("invalid string in message")
@@ -183,7 +204,7 @@ func (x *Exchange) saslInitialResponse(body []byte) (Step, error) {
 		return Step{}, fatalProtocol("invalid message format")
 	case absent:
 		// The first message was kept back: an empty challenge asks for it.
-		return x.ask(&pgproto3.AuthenticationSASLContinue{}, "SASL", x.scramFirst)
+		return x.ask(&pgproto3.AuthenticationSASLContinue{}, awaitedSASL, x.scramFirst)
 	case n < 0 || len(data) < int(n):
 		return Step{}, fatalProtocol("insufficient data left in message")
 	}
@@ -199,7 +220,7 @@ func (x *Exchange) scramFirst(body []byte) (Step, error) {
 	if err != nil {
 		return Step{}, err
 	}
-	return x.ask(&pgproto3.AuthenticationSASLContinue{Data: []byte(challenge)}, "SASL", x.scramFinal)
+	return x.ask(&pgproto3.AuthenticationSASLContinue{Data: []byte(challenge)}, awaitedSASL, x.scramFinal)
 }
 
 func (x *Exchange) scramFinal(body []byte) (Step, error) {
@@ -222,8 +243,6 @@ func (x *Exchange) scramFinal(body []byte) (Step, error) {
 // saslText is a SCRAM message as text: some, and without NUL.
 func saslText(body []byte) (string, error) {
 	switch {
-	case len(body) > maxSASLBytes:
-		return "", fatalProtocol("invalid message length")
 	case len(body) == 0:
 		return "", malformed("The message is empty.")
 	case bytes.IndexByte(body, 0) >= 0:

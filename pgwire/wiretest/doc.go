@@ -12,6 +12,8 @@
 //
 //	go test ./pgwire/wiretest -run TestSameOnPostgres/portals [-v] [-rewrite]
 //
+// RunTable runs the rows of a Markdown table likewise: docs/malformed.md.
+//
 // # Commands
 //
 //	server locks=off auth=scram     options for NewTarget; before the first connection
@@ -30,7 +32,7 @@
 //	    d "1\n"; c; f "why"         CopyData, CopyDone, CopyFail
 //	async; extended async           as query and extended, without waiting for the answer
 //	await [read=A]                  what is owed; or what comes unprompted, up to a message of that type
-//	raw                             a TCP connection without start-up
+//	raw [tls]                       a TCP connection without start-up
 //	send [read=Z|ZZ|E|byte|close|raw|none]  frames by hand, one a line, unchecked:
 //	    Q cstr("select 1")          a type, the values of its body; the length is computed
 //	    Q len=3 int4(7) "abc"       … or given

@@ -20,7 +20,8 @@ import (
 // hostRules trust everyone at address but those whose password is part of a script.
 func hostRules(address string) string {
 	users := append(slices.Sorted(maps.Keys(Passwords)), "ghost")
-	return "host all " + strings.Join(users, ",") + " " + address + " scram-sha-256\n" +
+	return "host all " + Cleartext + " " + address + " password\n" +
+		"host all " + strings.Join(users, ",") + " " + address + " scram-sha-256\n" +
 		"host all all " + address + " trust\n"
 }
 

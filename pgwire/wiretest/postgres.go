@@ -29,7 +29,11 @@ var Passwords = map[string]string{
 	"dave":  "I\u00adX",       // a soft hyphen: SASLprep takes it away
 	"erin":  "pen\u00a0cil",   // a no-break space: SASLprep makes it a space
 	"frank": "p@ss/w#rd %41;", // what URLs and config files trip over
+	"grace": "hopper",
 }
+
+// Cleartext is the one of them whom the PostgreSQL of our own asks for it in clear.
+const Cleartext = "grace"
 
 // Postgres returns the address (host:port) of a real PostgreSQL with a database
 // `shop`, the roles `alice`, `bob` and `walter`, who may replicate, and stand-ins for

@@ -18,6 +18,11 @@ func TestAuthOnPostgres(t *testing.T) {
 	wiretest.RunDir(t, "../../testdata/wire/auth", wiretest.PostgresTarget)
 }
 
+// The table of malformed messages says what PostgreSQL answers.
+func TestMalformedOnPostgres(t *testing.T) {
+	wiretest.RunTable(t, "../../docs/malformed.md", "postgres", wiretest.PostgresTarget)
+}
+
 // What the runner can do beyond embedded mode.
 func TestRunnerOnPostgres(t *testing.T) {
 	wiretest.RunDir(t, "testdata/postgres", wiretest.PostgresTarget)

@@ -26,6 +26,10 @@ type Target struct {
 	// failure, so its length decides nothing else.
 	Patience time.Duration
 
+	// Settled says whether nothing is left in the server of connections that have ended;
+	// RunTable asks it after each row. nil: that cannot be told.
+	Settled func() error
+
 	// Passwords are used where `connect` gives none; such an exchange is not shown.
 	Passwords map[string]string
 }

@@ -47,7 +47,7 @@ func (s *script) run(command string, args *arguments, input string) (string, err
 	case "connect":
 		return s.connect(args, input)
 	case "raw":
-		return "", s.raw(args.connection())
+		return "", s.raw(args.connection(), args.flag("tls"))
 	}
 	name := args.connection()
 	c := s.conns[name]
@@ -123,7 +123,7 @@ func (s *script) connect(args *arguments, input string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := s.raw(name); err != nil {
+	if err := s.raw(name, false); err != nil {
 		return "", err
 	}
 	c := s.conns[name]
@@ -174,8 +174,8 @@ func (s *script) startup(args *arguments, input string) (*startup, error) {
 	return request, nil
 }
 
-// raw opens a TCP connection under a name that is free.
-func (s *script) raw(name string) error {
+// raw opens a TCP connection under a name that is free, with TLS if the server has it.
+func (s *script) raw(name string, secure bool) error {
 	if s.conns[name] != nil {
 		return fmt.Errorf("connection %q is open: close it first, or choose conn=NAME", name)
 	}
@@ -185,6 +185,9 @@ func (s *script) raw(name string) error {
 	}
 	c.ledger.unchecked = true
 	s.conns[name] = c
+	if secure {
+		return c.startTLS(&answer{})
+	}
 	return nil
 }
 

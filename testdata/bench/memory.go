@@ -1,14 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"time"
+
+	"raisinproxy/testdata/bench/proc"
 )
 
 // takeLocks takes n locks for an hour, and notes what that cost.
@@ -16,7 +16,7 @@ func (s *server) takeLocks(ctx context.Context, n int) error {
 	if n == 0 {
 		return nil
 	}
-	before, err := resident(s.pid())
+	before, err := proc.Resident(s.pid())
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (s *server) takeLocks(ctx context.Context, n int) error {
 		return err
 	}
 	time.Sleep(2 * time.Second) // what is measured is a server at rest
-	after, err := resident(s.pid())
+	after, err := proc.Resident(s.pid())
 	s.grown = float64(after-before) / float64(n)
 	return err
 }
@@ -71,19 +71,4 @@ func idle(connections int) driver {
 		kib, err := find(string(said), `([0-9.]+) KiB for each`)
 		return sample{value: kib * 1024}, err
 	}
-}
-
-// resident is the resident memory of a process, in bytes.
-func resident(pid int) (int64, error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, err
-	}
-	for text := range bytes.Lines(status) {
-		if kib, ok := bytes.CutPrefix(text, []byte("VmRSS:")); ok {
-			n, err := strconv.ParseInt(string(bytes.Fields(kib)[0]), 10, 64)
-			return n << 10, err
-		}
-	}
-	return 0, fmt.Errorf("the status of process %d does not tell its memory", pid)
 }

@@ -7,16 +7,16 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"flag"
 	"fmt"
 	"os"
-	"strconv"
 	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"raisinproxy/testdata/bench/proc"
 )
 
 func main() {
@@ -32,7 +32,7 @@ func main() {
 }
 
 func measure(url string, pid, count int, sql string) error {
-	before, err := resident(pid)
+	before, err := proc.Resident(pid)
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func measure(url string, pid, count int, sql string) error {
 		return err
 	}
 	time.Sleep(2 * time.Second) // what is measured is a server at rest
-	after, err := resident(pid)
+	after, err := proc.Resident(pid)
 	if err != nil {
 		return err
 	}
@@ -89,19 +89,4 @@ func open(ctx context.Context, url string, count int, sql string) ([]*pgconn.PgC
 	default:
 		return conns, nil
 	}
-}
-
-// resident is the resident memory of a process, in bytes.
-func resident(pid int) (int64, error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, err
-	}
-	for line := range bytes.Lines(status) {
-		if kib, ok := bytes.CutPrefix(line, []byte("VmRSS:")); ok {
-			n, err := strconv.ParseInt(string(bytes.Fields(kib)[0]), 10, 64)
-			return n << 10, err
-		}
-	}
-	return 0, fmt.Errorf("the status of process %d does not tell its memory", pid)
 }
