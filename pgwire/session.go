@@ -335,10 +335,15 @@ func (s *session) hurry() {
 func (s *session) hangUp() {
 	s.cancelStatement(errShutdown)
 	s.hurry()
-	s.interrupt.mu.Lock()
-	defer s.interrupt.mu.Unlock()
-	if s.interrupt.up != nil {
-		s.interrupt.up.abandon()
+	s.interrupt.abandon()
+}
+
+// abandon gives the upstream up, if it is open.
+func (i *interrupt) abandon() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.up != nil {
+		i.up.abandon()
 	}
 }
 
@@ -409,9 +414,7 @@ func (s *session) watch(gone context.CancelCauseFunc) *watcher {
 			}
 			if err != nil {
 				gone(err)
-				if s.up != nil {
-					s.up.abandon()
-				}
+				s.interrupt.abandon() // not s.up, which may be opened right now
 				return
 			}
 		}
