@@ -18,7 +18,7 @@ BENCH ?= .
 DURATION ?= 60s
 ARGS ?=
 # The Go benchmarks of what each statement passes through.
-HOTPATHS = ^Benchmark(RelayFrames|PlanLookup|Plan|AcquireRelease|ClaimHotPool|Encode|Step)$$
+HOTPATHS = ^Benchmark(RelayFrames|PlanLookup|PlanShape|Plan|AcquireRelease|ClaimHotPool|Encode|Step)$$
 
 # Programs under testdata, which ./... leaves out.
 PROGRAMS = ./testdata/clients/... ./testdata/bench/... ./backend/inprocess/testdata/mutants ./backend/redis/testdata/mutants ./torture/testdata/mutants
@@ -47,6 +47,7 @@ race: deps ## all tests with the race detector
 lint: $(GOLANGCI) ## gofmt, go vet and golangci-lint, which is built once
 	@unformatted=$$(gofmt -l .) && { test -z "$$unformatted" || { echo "gofmt -w these:"; echo "$$unformatted"; exit 1; }; }
 	$(GO) vet ./... $(PROGRAMS)
+	$(GO) vet -tags goroutines ./pgwire/...
 	$(GOLANGCI) run ./... $(PROGRAMS)
 
 $(GOLANGCI):

@@ -9,6 +9,8 @@
 //	                throttle.go, who fails again and again; entrance.go, how many log in at once
 //	session.go      the driver of a session: reading, writing, planning, waiting
 //	step.go         the fast path: answers the frames that are there, without I/O
+//	eventloop.go    sessions that wait without a goroutine; workers.go, goroutines for
+//	                what they cannot do then
 //	query.go        the simple query
 //	extended.go     Parse, Bind, Describe, Execute, Close, Sync
 //	portal.go       running a statement, rows and their limits
@@ -19,7 +21,8 @@
 //	upstream.go     the PostgreSQL behind: opening it, greeting clients as it does
 //	route.go        what of a client's messages is ours; route_text.go, which texts are
 //	turn.go         when ours has its turn; facts.go, what it depends on
-//	relay.go        the way there and back; account.go, what is owed
+//	relay.go        the way there and back; polling.go, the same by an event loop;
+//	                account.go, what is owed
 //	long.go         messages that pass while they arrive
 //	held.go         BEGIN while the upstream is not open
 //	mixed.go        statements that both have a part in; batch.go, several in one query
@@ -27,17 +30,19 @@
 //	prepare.go      SQL's PREPARE and EXECUTE of such statements
 //	exchange.go     what the session says to the upstream by itself
 //	series.go       messages of ours up to a Sync, in step with the client's own
-//	auth/           who a client is; settings/, run-time parameters
+//	auth/           who a client is; settings/, run-time parameters; poll/, the loop
 //	wiretest/       the runner of wire scripts, for tests
 //
 // # The life of a connection
 //
 // Serve accepts it and gives it a goroutine, serveConn, which owns everything in
-// the session. startup answers the requests before the start-up packet, asks the
+// the session until it parks it. startup answers the requests before the start-up packet, asks the
 // policy who the client is, and greets it. Then run lets step answer what has
 // arrived. step never blocks: a text that is not planned yet, a call that must
 // wait for a backend, a full output buffer or an empty input buffer end it with
-// a verdict, on which run does the blocking work and comes back. A session ends
+// a verdict, on which run does the blocking work and comes back. When it waits for its
+// client it is parked with an event loop, if it can be: the loop owns it then, calls
+// step when there is input, and hands it to a goroutine for what may wait. A session ends
 // when its client says so or is gone, when it breaks the protocol, when it
 // panics (alone), or with the server.
 //
@@ -51,8 +56,8 @@
 //
 // Whoever ends what: a call that waits has a context of its own, which a cancel
 // request, the statement timeout, the end of the server or the end of the client
-// cancels; a goroutine that reads ahead while a call waits notices the last of
-// these, and the session waits for it before it goes on. Serve waits for all
+// cancels; the loop, or a goroutine that reads ahead while a call waits, notices the last of
+// these, and the session waits for that goroutine before it goes on. Serve waits for all
 // sessions.
 //
 // # Known gaps

@@ -52,7 +52,7 @@ func (r *relay) take(c *captured) (frames []byte, ended bool, err error) {
 		r.cond.Wait()
 	}
 	frames, c.frames, c.urgent = c.frames, nil, false
-	r.cond.Broadcast()
+	r.changed()
 	if c.ended {
 		return frames, true, nil
 	}
@@ -65,7 +65,7 @@ func (r *relay) release(c *captured) {
 	defer r.mu.Unlock()
 	if r.captured == c {
 		r.captured = nil
-		r.cond.Broadcast()
+		r.changed()
 	}
 }
 

@@ -298,7 +298,7 @@ func (s *session) fillPortal(p *portal, m *message, values parameterValues) erro
 		return err
 	}
 	if query, ok := p.bound.Action.(*planner.Select); ok {
-		p.frame.Env, p.frame.Params = s, p.params
+		p.frame.Bind(s, p.bound, p.params)
 		return query.Check(&p.frame)
 	}
 	return nil

@@ -37,7 +37,9 @@ func (s *session) authenticate(parameters []startupParameter) error {
 		database = user
 	}
 	if s.server.cfg.RequireTLS && !s.channel.Encrypted {
-		return pgerr.Fatalf(codes.InvalidAuthorizationSpecification, "this server requires TLS").WithHint("Connect with sslmode=require or stronger.")
+		e := pgerr.Fatalf(codes.InvalidAuthorizationSpecification, "this server requires TLS").WithHint("Connect with sslmode=require or stronger.")
+		s.logFailure(user, e)
+		return e
 	}
 	identity, err := s.identify(user)
 	if err != nil {
@@ -70,13 +72,18 @@ func (s *session) identify(user string) (auth.Identity, error) {
 	id, err := s.converse(s.server.cfg.Policy.Begin(user, s.channel, s.lookUp(user)))
 	if e, ok := errors.AsType[*pgerr.Error](err); ok {
 		s.server.throttle.failed(from, time.Now())
-		reason := err
-		if e.Cause != nil {
-			reason = e.Cause
-		}
-		s.log.Warn("authentication failed", "user", user, "sqlstate", string(e.Code), "reason", reason)
+		s.logFailure(user, e)
 	}
 	return id, err
+}
+
+// logFailure tells the operator more than the client is told, if there is more.
+func (s *session) logFailure(user string, e *pgerr.Error) {
+	var reason error = e
+	if e.Cause != nil {
+		reason = e.Cause
+	}
+	s.log.Warn("authentication failed", "user", user, "sqlstate", string(e.Code), "reason", reason)
 }
 
 // pause waits, unless the client goes away or its start-up is to end.

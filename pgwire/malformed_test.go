@@ -23,8 +23,13 @@ func settling(newTarget wiretest.NewTarget) wiretest.NewTarget {
 	return func(t *testing.T, options map[string]string) wiretest.Target {
 		t.Helper()
 		target := newTarget(t, options)
-		known := goleak.IgnoreCurrent()
-		target.Settled = func() error { return goleak.Find(known) }
+		known := []goleak.Option{
+			goleak.IgnoreCurrent(),
+			// The server's own, which it starts when it serves and when it needs more.
+			goleak.IgnoreAnyFunction("raisinproxy/pgwire/poll.(*Loop).run"),
+			goleak.IgnoreTopFunction("raisinproxy/pgwire.(*workers).work"),
+		}
+		target.Settled = func() error { return goleak.Find(known...) }
 		return target
 	}
 }

@@ -151,7 +151,7 @@ func (p *portal) checkFormats() error {
 // resolve finds what runs: the statement itself, or the one that EXECUTE names.
 func (s *session) resolve(p *portal) error {
 	p.running = p.bound
-	p.frame.Env, p.frame.Params = s, p.params
+	p.frame.Bind(s, p.bound, p.params)
 	for range maxExecutes {
 		e, ok := p.running.Action.(*planner.Execute)
 		if !ok {
@@ -171,7 +171,8 @@ func (s *session) resolve(p *portal) error {
 		if err != nil {
 			return err
 		}
-		p.running, p.frame.Params = target, args
+		p.running = target
+		p.frame.Bind(s, target, args)
 	}
 	return errStackDepth
 }

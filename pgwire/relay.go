@@ -27,6 +27,9 @@ type relay struct {
 	client net.Conn
 	opened *pgconn.HijackedConn // how conn was opened, for cancel requests
 
+	polling *polling // if an event loop waits for both connections; else the pump does
+	left    int      // bytes of a long frame that are still to come
+
 	out []byte // collected by the session, written by flush
 	// dirty: something was relayed since the session last asked for the settings that
 	// calls depend on.
@@ -126,14 +129,24 @@ func (r *relay) flush() error {
 // is called when the session has to look up from its client.
 func (r *relay) start(wake func()) {
 	r.wake = wake
-	r.pump.Go(func() {
-		err := r.forward()
-		r.mu.Lock()
-		r.lost = err
-		r.cond.Broadcast()
-		r.mu.Unlock()
-		wake()
-	})
+	if r.polling != nil {
+		r.polling.upstream.OnReadable(r.onAnswer)
+		return
+	}
+	r.pump.Go(func() { r.lose(r.forward()) })
+}
+
+// lose notes why no answers come any more.
+func (r *relay) lose(why error) {
+	r.mu.Lock()
+	if r.lost == nil {
+		r.lost = why
+	}
+	r.cond.Broadcast()
+	r.mu.Unlock()
+	if r.wake != nil {
+		r.wake()
+	}
 }
 
 // stop ends the upstream's session, cancelling what it still does, and waits for the
@@ -174,6 +187,9 @@ func (r *relay) requestCancel() {
 func (r *relay) abandon() {
 	r.requestCancel()
 	r.conn.Close()
+	if r.polling != nil {
+		r.lose(errors.Join(errUpstreamLost, net.ErrClosed)) // the loop tells nothing of what we closed
+	}
 }
 
 // isLost says whether the upstream has gone.
@@ -195,8 +211,16 @@ func (r *relay) writeToClient(b []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.writing = false
-	r.cond.Broadcast()
+	r.changed()
 	return err
+}
+
+// changed tells those who wait, the pump included, that there is room. The mutex is held.
+func (r *relay) changed() {
+	r.cond.Broadcast()
+	if r.polling != nil {
+		r.polling.resume()
+	}
 }
 
 // relayBuffer is how much is read from an upstream, and written to a client, at once.
@@ -220,7 +244,6 @@ func (r *relay) forward() error {
 	var buf *relayBuffer // nil while nothing is in it
 	defer func() { buf.giveBack() }()
 	end := 0
-	left := 0 // bytes of a long frame that are still to come
 	for {
 		var n int
 		var err error
@@ -234,18 +257,12 @@ func (r *relay) forward() error {
 		}
 		end += n
 		to := r.begin()
-		pass := min(left, end)
-		left -= pass
-		if left == 0 {
-			var walked int
-			walked, left = r.walk(buf[pass:end], to)
-			pass += walked
-		}
-		if err := r.deliver(buf[:pass], to, left > 0); err != nil {
+		pass := r.advance(buf[:end], to)
+		if err := r.deliver(buf[:pass], to); err != nil {
 			return errors.Join(errUpstreamLost, err) // for nobody is there to have it
 		}
 		end = copy(buf[:], buf[pass:end])
-		if left == 0 && end >= frameHeader && frameLength(buf[:end]) < frameHeader {
+		if r.outOfStep(buf[:end]) {
 			return errors.Join(errUpstreamLost, errLength)
 		}
 		if end == 0 {
@@ -268,6 +285,24 @@ func (r *relay) begin() *captured {
 	return r.captured
 }
 
+// advance takes note of what is in b, and returns how much of it can be passed on.
+func (r *relay) advance(b []byte, to *captured) (pass int) {
+	pass = min(r.left, len(b))
+	r.left -= pass
+	if r.left == 0 {
+		var walked int
+		walked, r.left = r.walk(b[pass:], to)
+		pass += walked
+	}
+	return pass
+}
+
+// outOfStep says whether what was not passed on is no frame. Whoever sent it does not speak
+// this protocol.
+func (r *relay) outOfStep(rest []byte) bool {
+	return r.left == 0 && len(rest) >= frameHeader && frameLength(rest) < frameHeader
+}
+
 // walk takes note of the frames in b. It returns how many bytes can be passed on: of
 // whole frames, and of the beginning of a row or another frame that need not be
 // whole, of which left bytes are missing then.
@@ -276,7 +311,7 @@ func (r *relay) walk(b []byte, to *captured) (pass, left int) {
 		frame := b[pass:]
 		length := frameLength(frame)
 		if length < frameHeader {
-			return pass, 0 // whoever says so does not speak this protocol
+			return pass, 0 // see outOfStep
 		}
 		if length > len(frame) {
 			if length <= relayBytes-frameHeader && !isBulk(frame[0]) {
@@ -298,9 +333,9 @@ func frameLength(frame []byte) int { return 1 + int(binary.BigEndian.Uint32(fram
 func isBulk(kind byte) bool { return kind == 'D' || kind == 'd' }
 
 // deliver passes bytes on to the client, or to whom captures them.
-func (r *relay) deliver(b []byte, to *captured, partial bool) error {
+func (r *relay) deliver(b []byte, to *captured) error {
 	if to != nil {
-		r.hand(b, to, partial)
+		r.hand(b, to, r.left > 0)
 		return nil
 	}
 	if len(b) > 0 {
@@ -308,9 +343,14 @@ func (r *relay) deliver(b []byte, to *captured, partial bool) error {
 			return err
 		}
 	}
+	r.delivered()
+	return nil
+}
+
+// delivered says that what was begun has reached the client.
+func (r *relay) delivered() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.partial = partial
+	r.partial = r.left > 0
 	r.cond.Broadcast()
-	return nil
 }

@@ -33,8 +33,8 @@ func BenchmarkRelayFrames(b *testing.B) {
 					b.Fatalf("nothing is relayed: %v", v)
 				}
 				to := s.up.begin()
-				pass, left := s.up.walk(answer, to)
-				if err := s.up.deliver(answer[:pass], to, left > 0); err != nil || pass != len(answer) || s.up.owes() {
+				pass := s.up.advance(answer, to)
+				if err := s.up.deliver(answer[:pass], to); err != nil || pass != len(answer) || s.up.owes() {
 					b.Fatalf("the answer is not passed on: %d bytes, %v", pass, err)
 				}
 				if err := s.up.flush(); err != nil {

@@ -62,7 +62,8 @@ const reservedConnections = 3
 // maxMessageBytes is PostgreSQL's PQ_LARGE_MESSAGE_LIMIT: MaxAllocSize - 1.
 const maxMessageBytes = 1<<30 - 2
 
-// Server accepts connections and serves each in a goroutine of its own.
+// Server accepts connections. Each is served by a goroutine of its own, or parked with an
+// event loop that answers what needs no goroutine.
 type Server struct {
 	cfg     Config
 	planner *planner.Planner
@@ -130,9 +131,15 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	stopAccepting := context.AfterFunc(ctx, func() { l.Close() })
 	defer stopAccepting()
 
+	loops, err := startLoops()
+	if err != nil {
+		return err
+	}
+	defer loops.close()
 	var group sync.WaitGroup
-	err := s.accept(ctx, l, func(conn net.Conn) {
-		group.Go(func() { s.serveConn(sessionCtx, conn) })
+	err = s.accept(ctx, l, func(conn net.Conn) {
+		group.Add(1)
+		go s.serveConn(sessionCtx, conn, loops.next(), group.Done)
 	})
 	l.Close()
 	s.drain(&group, force)
@@ -255,8 +262,7 @@ var (
 
 // admit counts a session whose client has logged in, or refuses it. Whoever was admitted
 // must leave.
-func (s *Server) admit(session *session) *pgerr.Error {
-	s.entrance.leave(session)
+func (s *Server) admit() *pgerr.Error {
 	if n := s.open.Add(1); s.cfg.MaxConnections > 0 && n > int64(s.cfg.MaxConnections) {
 		s.open.Add(-1)
 		return pgerr.Fatalf(codes.TooManyConnections, "sorry, too many clients already")

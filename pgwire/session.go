@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -18,6 +19,7 @@ import (
 	"github.com/jeroenrinzema/psql-wire/codes"
 
 	"raisinproxy/pgwire/auth"
+	"raisinproxy/pgwire/poll"
 	"raisinproxy/pgwire/settings"
 	"raisinproxy/planner"
 	"raisinproxy/sqlfuncs"
@@ -26,11 +28,14 @@ import (
 )
 
 // session is one client's connection. Everything in it belongs to the goroutine
-// that serves it, but for what interrupt guards and for stopping.
+// that serves it, or to the event loop that it is parked with, but for what interrupt guards
+// and for stopping.
 type session struct {
 	server *Server
-	conn   net.Conn
-	wire   net.Conn // below conn, if that is TLS; the same for the whole session
+	conn   net.Conn // others than its owner read it under interrupt.mu
+	loop   *eventLoop
+	polled *poll.Conn // conn, if the loop can wait for it
+	ended  func()     // called when the session has ended
 	log    *slog.Logger
 	ctx    context.Context // ends when the connection is to be given up
 
@@ -118,35 +123,52 @@ type interrupt struct {
 	up     *relay                  // nil: not open
 }
 
-// serveConn serves one connection to its end.
-func (s *Server) serveConn(ctx context.Context, conn net.Conn) {
+// serveConn begins to serve a connection. The session may outlive the call, with a loop; ended
+// is called at its end.
+func (s *Server) serveConn(ctx context.Context, conn net.Conn, loop *eventLoop, ended func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	c := s.newSession(ctx, conn)
 	c.network = networkOf(conn.RemoteAddr())
+	c.loop = loop
 	s.enter(c)
 	c.log = c.log.With("remote", conn.RemoteAddr().String())
-	defer c.end()
-	defer c.contain()
-	stop := context.AfterFunc(ctx, c.hurry)
-	defer stop()
-	if err := c.startup(); err != nil {
-		c.refuse(err)
-		return
+	unhook := context.AfterFunc(ctx, c.hurry)
+	c.ended = func() {
+		unhook()
+		cancel()
+		ended()
 	}
-	c.log.Debug("session started", "pid", c.pid)
-	c.run()
-	c.log.Debug("session ended", "pid", c.pid)
+	c.work(func() (parked bool) {
+		if err := c.startup(); err != nil {
+			c.refuse(err)
+			return false
+		}
+		c.log.Debug("session started", "pid", c.pid)
+		return c.run(c.step())
+	})
+}
+
+// work does something in a goroutine for a session, and ends the session then, unless it is
+// parked. A parked session must not be touched any more: its loop may be serving it.
+func (s *session) work(do func() (parked bool)) {
+	parked := false
+	defer func() {
+		if !parked {
+			s.end()
+		}
+	}()
+	defer s.contain()
+	parked = do()
 }
 
 func (s *Server) newSession(ctx context.Context, conn net.Conn) *session {
 	c := &session{
 		server:     s,
 		conn:       conn,
-		wire:       conn,
 		log:        s.cfg.Log,
 		ctx:        ctx,
 		callCtx:    ctx,
+		ended:      func() {},
 		statements: map[string]*planner.Statement{},
 		portals:    map[string]*portal{},
 	}
@@ -178,46 +200,59 @@ func (s *session) end() {
 		s.interrupt.mu.Unlock()
 		s.up.stop()
 	}
+	if s.pid != 0 {
+		s.log.Debug("session ended", "pid", s.pid)
+	}
+	s.ended()
 }
 
 // contain ends this session, and nothing else, when it panics.
 func (s *session) contain() {
-	cause := recover()
-	if cause == nil {
-		return
+	if cause := recover(); cause != nil {
+		s.crash(cause, debug.Stack())
 	}
+}
+
+func (s *session) crash(cause any, stack []byte) {
 	s.out.mend()
-	s.log.Error("panic in a session", "panic", fmt.Sprint(cause), "stack", string(debug.Stack()))
+	s.log.Error("panic in a session", "panic", fmt.Sprint(cause), "stack", string(stack))
 	s.report(pgerr.Fatalf(codes.Internal, "internal error"))
 	s.farewell()
 }
 
-// run drives the fast path: it lets step answer what is there, does what step
-// may not do (plan, wait, write, read), and comes back.
-func (s *session) run() {
+// run drives the fast path: it does what step may not do (plan, wait, write, read), lets
+// step answer what is there, and comes back, until the session is over or parked.
+func (s *session) run(v verdict) (parked bool) {
 	for {
-		switch v := s.step(); v {
+		switch v {
 		case needPlan:
 			s.plan()
 		case needCall:
 			s.call()
 		case needRoom:
 			if s.flushAll() != nil {
-				return
+				return false
 			}
 		case needUpstream, needTurn, needFacts, needAbort:
 			if err := s.consult(v); err != nil {
 				s.giveUp(err)
-				return
+				return false
 			}
 		case needInput:
+			if s.flushAll() != nil {
+				return false
+			}
+			if s.park() {
+				return true
+			}
 			if !s.await() {
-				return
+				return false
 			}
 		case finished:
 			s.finish()
-			return
+			return false
 		}
+		v = s.step()
 	}
 }
 
@@ -311,14 +346,27 @@ const (
 // stop ends the session as soon as it waits for its client.
 func (s *session) stop() {
 	s.stopping.Store(true)
-	s.wire.SetReadDeadline(time.Unix(1, 0))
+	s.interrupt.mu.Lock()
+	defer s.interrupt.mu.Unlock()
+	s.conn.SetReadDeadline(longAgo)
 }
 
-// crowdOut ends a start-up.
+// crowdOut ends a start-up that the entrance has no room for.
 func (s *session) crowdOut() {
-	s.crowded.Store(true)
 	s.cancelStatement(errCrowded)
-	s.wire.SetReadDeadline(time.Unix(1, 0))
+	s.interrupt.mu.Lock()
+	defer s.interrupt.mu.Unlock()
+	s.conn.SetReadDeadline(longAgo)
+}
+
+// longAgo is a deadline that ends what waits at once.
+var longAgo = time.Unix(1, 0)
+
+// setConn goes on with another connection, which is the old one or around it.
+func (s *session) setConn(conn net.Conn) {
+	s.interrupt.mu.Lock()
+	defer s.interrupt.mu.Unlock()
+	s.conn = conn
 }
 
 // lastWords is how long a client may take to read why its session was ended.
@@ -327,8 +375,10 @@ const lastWords = time.Second
 // hurry ends the reading of the session, and its writing a moment later.
 func (s *session) hurry() {
 	s.stopping.Store(true)
-	s.wire.SetReadDeadline(time.Unix(1, 0))
-	s.wire.SetWriteDeadline(time.Now().Add(lastWords))
+	s.interrupt.mu.Lock()
+	defer s.interrupt.mu.Unlock()
+	s.conn.SetReadDeadline(longAgo)
+	s.conn.SetWriteDeadline(time.Now().Add(lastWords))
 }
 
 // hangUp ends the session whatever it does.
@@ -391,11 +441,11 @@ func (i *interrupt) set(cancel context.CancelCauseFunc) {
 	i.cancel = cancel
 }
 
-// watcher reads ahead while a call waits, since only a read tells that the
-// client is gone.
+// watcher notices that the client is gone while a call waits. Without a loop it reads
+// ahead, since only a read tells then.
 type watcher struct {
 	gone  context.CancelCauseFunc
-	done  chan struct{}
+	done  sync.WaitGroup
 	ahead []byte
 }
 
@@ -403,9 +453,13 @@ type watcher struct {
 const readAhead = 4 << 10
 
 func (s *session) watch(gone context.CancelCauseFunc) *watcher {
-	w := &watcher{gone: gone, done: make(chan struct{}), ahead: make([]byte, 0, readAhead)}
-	go func() {
-		defer close(w.done)
+	w := &watcher{gone: gone}
+	if s.polled != nil {
+		s.polled.OnGone(func() { w.done.Go(func() { s.lose(io.EOF, gone) }) })
+		return w
+	}
+	w.ahead = make([]byte, 0, readAhead)
+	w.done.Go(func() {
 		for len(w.ahead) < cap(w.ahead) {
 			n, err := s.conn.Read(w.ahead[len(w.ahead):cap(w.ahead)])
 			w.ahead = w.ahead[:len(w.ahead)+n]
@@ -413,13 +467,18 @@ func (s *session) watch(gone context.CancelCauseFunc) *watcher {
 				return // told to stop
 			}
 			if err != nil {
-				gone(err)
-				s.interrupt.abandon() // not s.up, which may be opened right now
+				s.lose(err, gone)
 				return
 			}
 		}
-	}()
+	})
 	return w
+}
+
+// lose ends what a session waits for whose client is gone.
+func (s *session) lose(why error, gone context.CancelCauseFunc) {
+	gone(why)
+	s.interrupt.abandon() // not s.up, which may be opened right now
 }
 
 // watchAgain goes on watching after a stop.
@@ -431,8 +490,12 @@ func (s *session) watchAgain() {
 // stop ends the watch and hands what it read to the session. An error of the
 // connection will be met again by the next read.
 func (w *watcher) stop(s *session) {
-	s.conn.SetReadDeadline(time.Unix(1, 0))
-	<-w.done
+	if s.polled != nil {
+		s.polled.OnGone(nil)
+	} else {
+		s.conn.SetReadDeadline(longAgo)
+	}
+	w.done.Wait()
 	s.resumeReading()
 	s.in.append(w.ahead)
 }
@@ -442,7 +505,7 @@ func (s *session) resumeReading() {
 	if !s.stopping.Load() && s.ctx.Err() == nil {
 		s.conn.SetReadDeadline(time.Time{})
 		if s.stopping.Load() {
-			s.conn.SetReadDeadline(time.Unix(1, 0))
+			s.conn.SetReadDeadline(longAgo)
 		}
 	}
 }

@@ -47,19 +47,21 @@ func (s *session) startup() error {
 		s.startBy = time.Now().Add(s.server.cfg.StartupTimeout)
 	}
 	parameters, err := s.logIn()
+	s.server.entrance.leave(s)
 	if s.crowded.Load() {
 		return errCrowded
 	}
 	if err != nil {
 		return err
 	}
-	if err := s.server.admit(s); err != nil {
+	if err := s.server.admit(); err != nil {
 		return err
 	}
 	s.admitted = true
 	if err := s.server.reserved(s.caller.User); err != nil {
 		return err
 	}
+	s.adopt()
 	if s.server.cfg.Upstream != nil {
 		err = s.prepareUpstream(parameters)
 	} else {

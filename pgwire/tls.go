@@ -40,7 +40,7 @@ func (s *session) acceptDirectTLS(read []byte) error {
 	if config == nil {
 		return errNoSession
 	}
-	s.conn = &unreadConn{Conn: s.conn, read: append([]byte{}, read...)}
+	s.setConn(&unreadConn{Conn: s.conn, read: append([]byte{}, read...)})
 	if err := s.secure(config); err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (s *session) secure(config *tls.Config) error {
 		s.log.Debug("TLS hand-shake failed", "error", err)
 		return errNoSession
 	}
-	s.conn = secured
+	s.setConn(secured)
 	s.channel = auth.Channel{Encrypted: true, EndPoint: endPoint(config)}
 	if chains := secured.ConnectionState().VerifiedChains; len(chains) > 0 {
 		s.channel.Client = chains[0][0]

@@ -215,6 +215,7 @@ func (s *session) openUpstream() (notices []*pgconn.Notice, err error) {
 	}
 	u.remember(s.identity, greeting{hijacked.ParameterStatuses, notices})
 	s.up = newRelay(hijacked, s.conn)
+	s.poll(s.up)
 	s.up.dirty = true
 	return notices, nil
 }
@@ -231,7 +232,7 @@ func (s *session) startRelay() {
 			s.out.parameterStatus(name, value)
 		}
 	}
-	s.up.start(func() { s.conn.SetReadDeadline(time.Unix(1, 0)) })
+	s.up.start(func() { s.conn.SetReadDeadline(longAgo) })
 }
 
 // consult does what stands between a frame and its answer.

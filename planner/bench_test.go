@@ -7,8 +7,8 @@ import (
 
 // BenchmarkPlanLookup finds the plan of a text that was planned before.
 func BenchmarkPlanLookup(b *testing.B) {
-	p, o := New(Config{CacheBytes: 1 << 20}), Options{Standard: true}
-	const text = "SELECT token FROM raisin_lock_acquire('seat:14A', 60000)"
+	p, o := New(Config{CacheBytes: 1 << 20}), Options{Standard: true, Prepared: true}
+	const text = "SELECT token FROM raisin_lock_acquire($1, $2)"
 	p.Plan(text, o)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -23,12 +23,29 @@ func BenchmarkPlan(b *testing.B) {
 	p, o := New(Config{CacheBytes: 1 << 20}), Options{Standard: true}
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		text := fmt.Sprintf("SELECT token FROM raisin_lock_acquire('seat:%d', 60000)", i)
+		text := fmt.Sprintf("SELECT token AS t%d FROM raisin_lock_acquire('seat:14A', 60000)", i)
 		if _, ok := p.Cached(text, o); ok {
 			b.Fatal("in the cache")
 		}
 		if script := p.Plan(text, o); script.Err != nil {
 			b.Fatal(script.Err)
+		}
+	}
+}
+
+// BenchmarkPlanShape finds the plan of a text that differs from those before in the
+// literals of its call.
+func BenchmarkPlanShape(b *testing.B) {
+	p, o := New(Config{CacheBytes: 1 << 20}), Options{Standard: true}
+	texts := make([]string, 1000)
+	for i := range texts {
+		texts[i] = fmt.Sprintf("SELECT token FROM raisin_lock_acquire('seat:%d', 60000)", i)
+	}
+	p.Plan(texts[0], o)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		if _, ok := p.Cached(texts[i%len(texts)], o); !ok {
+			b.Fatal("not in the cache")
 		}
 	}
 }

@@ -104,7 +104,7 @@ func (c *compiler) expr(n *pg_query.Node) (expr, *pgerr.Error) {
 }
 
 func (c *compiler) constant(k *pg_query.A_Const) (expr, *pgerr.Error) {
-	e := &constant{t: datum.Unknown, pos: k.Location}
+	e := &constant{t: datum.Unknown, pos: k.Location, written: true}
 	if k.Isnull {
 		e.val = datum.Null
 		return e, nil

@@ -55,9 +55,10 @@ type Frame struct {
 	Env    Env
 	Params []datum.Datum
 
-	rows []sqlfuncs.Row // results of the statement's calls, by Call.index
-	made []bool         // which of them there are
-	args [maxArgs]datum.Datum
+	literals []datum.Datum  // of the statement's text, if its plan leaves them open
+	rows     []sqlfuncs.Row // results of the statement's calls, by Call.index
+	made     []bool         // which of them there are
+	args     [maxArgs]datum.Datum
 	// derived are the columns of subqueries, by derived.slot.
 	derived []memo
 	tuple   []expr          // the current row of the VALUES list, if there is one
@@ -65,6 +66,11 @@ type Frame struct {
 	next    int             // rows read so far
 	count   int             // rows before filters
 	left    int64           // rows that LIMIT still lets through
+}
+
+// Bind makes f ready for an execution of st. The values of params are not copied.
+func (f *Frame) Bind(env Env, st *Statement, params []datum.Datum) {
+	f.Env, f.Params, f.literals = env, params, st.literals
 }
 
 // expr is a typed expression. It is immutable once the statement is compiled.
@@ -81,11 +87,21 @@ type constant struct {
 	t   datum.Type
 	val datum.Datum
 	pos int32 // byte offset in the parsed text, for errors of a later coercion
+	// written: it stands in the text at pos, and its value is what is written there.
+	written bool
+	// slot, if not 0, is the number of the literal that is its value, from 1: the plan is
+	// one for all texts of a shape.
+	slot int
 }
 
-func (e *constant) typ() datum.Type                  { return e.t }
-func (e *constant) eval(*Frame) (datum.Datum, error) { return e.val, nil }
-func (e *constant) operands() []expr                 { return nil }
+func (e *constant) typ() datum.Type { return e.t }
+func (e *constant) eval(f *Frame) (datum.Datum, error) {
+	if e.slot > 0 {
+		return f.literals[e.slot-1], nil
+	}
+	return e.val, nil
+}
+func (e *constant) operands() []expr { return nil }
 
 // param is a reference to $number. Its type is unknown until a context decides.
 type param struct {

@@ -7,6 +7,7 @@
 //	lexer.go, scan.go   our own lexer: what the text mentions, its bounds
 //	parse.go            pg_query behind those bounds, positions of errors
 //	cache.go            texts that were planned already
+//	shape.go            texts that differ in the literals of their calls alone
 //	compile.go          a parsed statement to a Statement
 //	place.go            where a call may stand, and how often it runs
 //	resolve.go          types: calls, operators, parameters
@@ -33,6 +34,8 @@ type Script struct {
 	Notices []*pgerr.Error
 	// Calls says whether any statement calls a raisin_ function.
 	Calls bool
+
+	template *template // how it is used for other texts of its shape; nil: it is not
 }
 
 // Statement is the plan of one statement. It is immutable.
@@ -43,8 +46,9 @@ type Statement struct {
 	Err *pgerr.Error
 	// Text is the statement as it was written, and Start how many characters of the
 	// script stand before it.
-	Text  string
-	Start int
+	Text   string
+	Start  int
+	offset int // what Start is, in bytes
 	// Standard is the standard_conforming_strings by which it was read.
 	Standard bool
 	// Params are the types of $1, $2, …, declared or inferred.
@@ -71,6 +75,8 @@ type Statement struct {
 	// database than Database, by which a name in it is qualified.
 	Database string
 	Foreign  *pgerr.Error
+
+	literals []datum.Datum // those of its text that its plan leaves open
 }
 
 // Column is one column of a result.

@@ -66,13 +66,16 @@ func (p *Planner) Stats() Stats {
 	return Stats{Parses: p.parses.Load(), Evicted: p.cache.evicted.Load()}
 }
 
-// Cached returns the plan of a text that was planned before. It never parses; text
-// is not kept.
+// Cached returns the plan of a text that was planned before, or that differs from such a
+// one only in the literals of its calls. It never parses; text is not kept.
 func (p *Planner) Cached(text string, o Options) (*Script, bool) {
 	if len(text) > maxLongBytes {
 		return tooLong(text), true
 	}
-	return p.cache.get(o.key(text))
+	if script, ok := p.cache.get(o.key(text)); ok {
+		return script, true
+	}
+	return p.fromShape(text, o)
 }
 
 // tooLong is the plan of a text that is too long to be looked at closely.
@@ -88,9 +91,7 @@ func tooLong(text string) *Script {
 func (p *Planner) Plan(text string, o Options) *Script {
 	o = o.Clone()
 	text = strings.Clone(text)
-	script := p.plan(text, o)
-	p.cache.put(o.key(text), script)
-	return script
+	return p.keep(text, o, p.plan(text, o))
 }
 
 func (p *Planner) plan(text string, o Options) *Script {
@@ -122,6 +123,7 @@ func (p *Planner) plan(text string, o Options) *Script {
 		st.Prepares = parsed.Statements[i].Node.GetPrepareStmt().GetName()
 		st.Within = executeWithin(parsed.Statements[i].Node)
 		st.Text = text[parsed.Statements[i].Start:parsed.Statements[i].End]
+		st.offset = parsed.Statements[i].Start
 		st.Start = utf8.RuneCountInString(text[:parsed.Statements[i].Start])
 		script.Statements = append(script.Statements, st)
 		script.Calls = script.Calls || len(st.Calls) > 0

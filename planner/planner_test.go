@@ -80,7 +80,8 @@ func TestConcurrentUse(t *testing.T) {
 				if !ok {
 					script = p.Plan(text, Options{Standard: true})
 				}
-				f := &Frame{Env: &fixedEnv{}}
+				f := &Frame{}
+				f.Bind(&fixedEnv{}, script.Statements[0], nil)
 				if err := script.Statements[0].Action.(*Select).Open(f); err != nil {
 					t.Error(err)
 				}
@@ -121,7 +122,8 @@ func FuzzPlan(f *testing.F) {
 				t.Errorf("%q has calls but mentions none", text)
 			}
 			env := &fixedEnv{}
-			frame := &Frame{Env: env, Params: make([]datum.Datum, len(st.Params))}
+			frame := &Frame{}
+			frame.Bind(env, st, make([]datum.Datum, len(st.Params)))
 			for i := range frame.Params {
 				frame.Params[i] = datum.Null
 			}

@@ -156,7 +156,7 @@ func (c *compiler) literal(e *constant, t datum.Type) (expr, *pgerr.Error) {
 	if err != nil {
 		return nil, pgerr.From(err).At(c.at(e.pos))
 	}
-	return &constant{t: t, val: val, pos: e.pos}, nil
+	return &constant{t: t, val: val, pos: e.pos, written: e.written}, nil
 }
 
 // argument is one argument of a call as it was written.

@@ -34,7 +34,7 @@ import (
 const repository = "../.."
 
 // The clients of testdata/clients/README.md. Without a command it is a Go program.
-var clients = []struct{ name, command string }{
+var clients = []client{
 	{"psql", "sh testdata/clients/psql/client.sh"},
 	{"pgx", ""},
 	{"pgxstdlib", ""},
@@ -50,6 +50,13 @@ var clients = []struct{ name, command string }{
 	{"ruby", "ruby testdata/clients/ruby/client.rb"},
 	{"activerecord", "ruby testdata/clients/activerecord/client.rb"},
 	{"php", "php testdata/clients/php/client.php"},
+}
+
+type client struct{ name, command string }
+
+// argv is how a client runs whose Go programs are in bin.
+func (c client) argv(bin string) []string {
+	return strings.Fields(cmp.Or(c.command, filepath.Join(bin, c.name)))
 }
 
 // TestClients runs one scenario with every client library against the program: each
@@ -98,7 +105,7 @@ func testClients(t *testing.T, mixed []string, args ...string) {
 	bin := build(t, packages...)
 	address := serveClients(t, filepath.Join(bin, "raisinproxy"), args...)
 	for _, c := range clients {
-		argv := strings.Fields(cmp.Or(c.command, filepath.Join(bin, c.name)))
+		argv := c.argv(bin)
 		modes := []string{"scenario", "anonymous"}
 		if c.name == "psql" {
 			modes = append(modes, "meta")
@@ -279,15 +286,21 @@ func checkOutput(t *testing.T, cmd *exec.Cmd, golden string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if stdout, stderr, err := runClient(cmd); err != nil || stdout != string(want) {
+		t.Errorf("%v: %v\n--- it prints\n%s--- want\n%s--- its stderr\n%s", cmd, err, stdout, want, stderr)
+	}
+}
+
+// runClient runs a program and gives what it prints.
+func runClient(cmd *exec.Cmd) (stdout, stderr string, err error) {
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
 	// Shell scripts have children: end the whole group.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second
-	if err := cmd.Run(); err != nil || stdout.String() != string(want) {
-		t.Errorf("%v: %v\n--- it prints\n%s--- want\n%s--- its stderr\n%s", cmd, err, &stdout, want, &stderr)
-	}
+	err = cmd.Run()
+	return out.String(), errs.String(), err
 }
 
 // psqlTerminal is a psql that has a terminal, and the person at it.

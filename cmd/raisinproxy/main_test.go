@@ -182,6 +182,12 @@ data_dir = ""
 	if code != 0 {
 		t.Errorf("exit %d", code)
 	}
+	// What anybody is refused for is in the log: the one without TLS, too.
+	for _, reason := range []string{"wrong password", "no such user", "this server requires TLS"} {
+		if !strings.Contains(rest, reason) {
+			t.Errorf("the log does not tell of %s:\n%s", reason, rest)
+		}
+	}
 	for _, secret := range []string{"pencil", "SCRAM-SHA-256$"} {
 		if strings.Contains(rest, secret) {
 			t.Errorf("the log shows %s:\n%s", secret, rest)

@@ -1,3 +1,6 @@
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.PreparedStatement;
@@ -5,7 +8,10 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Properties;
 import java.util.StringJoiner;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -20,7 +26,11 @@ public class Client {
 
     static Connection conn;
 
-    public static void main(String[] args) throws SQLException {
+    public static void main(String[] args) throws SQLException, IOException {
+        if (args.length > 0 && args[0].equals("logins")) {
+            logins();
+            return;
+        }
         String sslMode = env("PGSSLMODE", "prefer");
         String url = "jdbc:postgresql://" + env("PGHOST", "127.0.0.1") + ":" + env("PGPORT", "5432") + "/"
                 + env("PGDATABASE", "postgres") + "?sslmode=" + sslMode;
@@ -171,6 +181,43 @@ public class Client {
         }
         conn.commit();
         System.out.println("done");
+    }
+
+    /**
+     * One connection for each line of the input, which has the PG* variables. The driver wants PGSSLKEY in PKCS #8 DER; before
+     * 42.7.4 it has no channel binding, and ignores that it is told to use it.
+     */
+    static void logins() throws IOException {
+        BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));
+        int n = 0;
+        for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+            Map<String, String> pg = new HashMap<>();
+            for (String variable : line.split("\t")) {
+                pg.put(variable.substring(0, variable.indexOf('=')), variable.substring(variable.indexOf('=') + 1));
+            }
+            System.out.println(login(pg, "login:" + ++n));
+        }
+    }
+
+    static String login(Map<String, String> pg, String key) {
+        Properties properties = new Properties();
+        for (String name : new String[] {"user", "password", "sslmode", "sslrootcert", "sslcert", "sslkey", "channelBinding"}) {
+            String value = pg.get("PG" + name.toUpperCase());
+            if (!value.isEmpty()) {
+                properties.setProperty(name, value);
+            }
+        }
+        String url = "jdbc:postgresql://" + env("PGHOST", "127.0.0.1") + ":" + pg.get("PGPORT") + "/" + env("PGDATABASE", "postgres");
+        try {
+            conn = DriverManager.getConnection(url, properties);
+        } catch (SQLException e) {
+            return "refused: " + e.getSQLState();
+        }
+        try (Connection closed = conn) {
+            return "connected: " + letter(one(ACQUIRE, key, 5000L)[0]);
+        } catch (SQLException e) {
+            return "connected: " + e.getSQLState();
+        }
     }
 
     /** The only row of a statement, in the driver's native types. */

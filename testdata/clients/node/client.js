@@ -2,6 +2,7 @@
 // NODE_PATH names the node_modules folder that `npm ci` made outside the source tree.
 'use strict';
 const assert = require('node:assert');
+const fs = require('node:fs');
 const { Client, types } = require('pg');
 const Cursor = require('pg-cursor');
 
@@ -152,7 +153,33 @@ async function mixed() {
   console.log('done');
 }
 
+// One connection for each line of the input, which has the PG* variables; node-postgres reads no files that they name.
+async function logins() {
+  for (const [i, line] of fs.readFileSync(0, 'utf8').trimEnd().split('\n').entries()) {
+    const pg = Object.fromEntries(line.split('\t').map((v) => [v.slice(0, v.indexOf('=')), v.slice(v.indexOf('=') + 1)]));
+    const read = (name) => (pg[name] ? fs.readFileSync(pg[name]) : undefined);
+    const login = new Client({
+      port: pg.PGPORT,
+      user: pg.PGUSER,
+      password: pg.PGPASSWORD,
+      ssl: pg.PGSSLMODE !== 'disable' && { ca: read('PGSSLROOTCERT'), cert: read('PGSSLCERT'), key: read('PGSSLKEY') },
+      enableChannelBinding: pg.PGCHANNELBINDING === 'require',
+    });
+    let state = 'refused:';
+    try {
+      await login.connect();
+      state = 'connected:';
+      const r = await login.query('SELECT acquired FROM raisin_lock_acquire($1, $2)', [`login:${i + 1}`, 5000]);
+      console.log(state, letter(r.rows[0].acquired));
+    } catch (e) {
+      console.log(state, e.code ?? e.message);
+    }
+    login.end(); // not waited for: a hand-shake that failed has no end
+  }
+}
+
 async function main() {
+  if (process.argv[2] === 'logins') return logins();
   await client.connect();
   await ({ anonymous, mixed }[process.argv[2]] ?? scenario)();
   await client.end();

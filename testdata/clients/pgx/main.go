@@ -25,6 +25,10 @@ func main() {
 	log.SetFlags(0)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
+	if len(os.Args) > 1 && os.Args[1] == "logins" {
+		logins(ctx)
+		return
+	}
 	conn, err := pgx.Connect(ctx, "") // everything comes from the PG* variables
 	check(err)
 	switch {

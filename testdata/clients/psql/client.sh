@@ -180,7 +180,22 @@ meta() {
 		timeout --foreground 30 psql -X -q -A -t | sed 3q | tr '\n' ' ' | grep -qx '99 98 97 ' && echo 'watch: ok'
 }
 
+# psql has the text of a refused connection, but no SQLSTATE of it.
+logins() (
+	tab=$(printf '\t')
+	n=0
+	set -f
+	while IFS= read -r login; do
+		n=$((n + 1))
+		IFS=$tab
+		# shellcheck disable=SC2086 # one word a variable
+		env $login psql -X -q -A -t -w -v VERBOSITY=sqlstate -c "SELECT acquired FROM raisin_lock_acquire('login:$n', 5000)" </dev/null 2>&1 |
+			sed -n '1{s/^psql: error: connection to server at .* failed: /refused: /;s/^refused: FATAL:  /refused: /;s/^ERROR:  /connected: /;s/^t$/connected: t/;p;}'
+	done
+)
+
 case ${1-} in
+logins) logins ;;
 anonymous) anonymous ;;
 mixed) mixed ;;
 meta) meta ;;

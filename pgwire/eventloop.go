@@ -1,0 +1,239 @@
+package pgwire
+
+import (
+	"errors"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"raisinproxy/pgwire/poll"
+)
+
+// This file lets sessions wait without a goroutine. A session that waits for its client is
+// parked with an event loop, which reads, lets step answer, and writes, on its own thread. What step
+// may not do, and what would wait, is left to a goroutine, which runs until the session
+// waits for its client again.
+
+// eventLoop is a loop and the buffers that its sessions share while they have their turn.
+type eventLoop struct {
+	*poll.Loop
+	in, out, up []byte
+	workers     workers
+}
+
+// lentBytes is the size of these, and with it how much is read from a connection at once.
+const lentBytes = 64 << 10
+
+type eventLoops struct {
+	loops []*eventLoop
+	last  atomic.Uint32
+}
+
+// startLoops starts as many loops as leave as many processors to what is beside them. There
+// are none where the system has none.
+func startLoops() (*eventLoops, error) {
+	all := &eventLoops{}
+	for range max(1, runtime.GOMAXPROCS(0)/2) {
+		loop, err := poll.Start()
+		if errors.Is(err, errors.ErrUnsupported) {
+			return all, nil
+		}
+		if err != nil {
+			all.close()
+			return nil, err
+		}
+		all.loops = append(all.loops, &eventLoop{
+			Loop: loop,
+			in:   make([]byte, lentBytes),
+			out:  make([]byte, 0, lentBytes),
+			up:   make([]byte, 0, lentBytes),
+
+			workers: workers{jobs: make(chan func())},
+		})
+	}
+	return all, nil
+}
+
+func (all *eventLoops) close() {
+	for _, loop := range all.loops {
+		loop.Close()
+		loop.workers.stop()
+	}
+}
+
+// next is the loop of the next session; nil: there are none.
+func (all *eventLoops) next() *eventLoop {
+	if len(all.loops) == 0 {
+		return nil
+	}
+	return all.loops[int(all.last.Add(1))%len(all.loops)]
+}
+
+// adopt gives the client's connection to the loop, if the loop can wait for it: not one
+// over TLS.
+func (s *session) adopt() {
+	if s.loop == nil {
+		return
+	}
+	s.interrupt.mu.Lock()
+	defer s.interrupt.mu.Unlock()
+	polled, err := s.loop.Adopt(s.conn)
+	if err != nil {
+		return
+	}
+	s.polled, s.conn = polled, polled
+	if s.stopping.Load() {
+		s.conn.SetReadDeadline(longAgo)
+		s.conn.SetWriteDeadline(time.Now().Add(lastWords))
+	} else {
+		s.conn.SetDeadline(s.startBy)
+	}
+}
+
+// park leaves a session that waits for its client to the loop. If it says true, the loop may be
+// serving the session already.
+func (s *session) park() bool {
+	if s.polled == nil || s.up != nil && (s.up.polling == nil || s.up.isLost()) || s.stopping.Load() {
+		return false
+	}
+	s.limitIdling()
+	s.in.own()
+	s.polled.OnReadable(s.onInput)
+	return true
+}
+
+// limitIdling begins the time that a client may be silent.
+func (s *session) limitIdling() {
+	if idle := s.server.cfg.IdleTimeout; idle > 0 {
+		s.conn.SetReadDeadline(time.Now().Add(idle))
+		if s.stopping.Load() { // stop may have set a deadline that was just lost
+			s.conn.SetReadDeadline(longAgo)
+		}
+	}
+}
+
+// onInput is what the loop does for a parked session when there is input, or its time is over.
+func (s *session) onInput() {
+	defer func() {
+		if cause := recover(); cause != nil {
+			stack := debug.Stack()
+			s.handOver(func() bool {
+				s.crash(cause, stack)
+				return false
+			})
+		}
+	}()
+	s.borrow()
+	switch err := s.in.fillNow(s.polled); {
+	case errors.Is(err, poll.ErrWouldBlock):
+		s.giveBack()
+		return
+	case err != nil: // a goroutine finds out what it means
+		s.handOver(func() bool { return s.await() && s.run(s.step()) })
+		return
+	}
+	v := s.step()
+	for v == needRoom && s.flushNow() {
+		v = s.step()
+	}
+	if v != needInput || !s.flushNow() || s.up != nil && s.up.polling == nil {
+		s.handOver(func() bool { return s.run(v) })
+		return
+	}
+	s.limitIdling()
+	s.giveBack()
+}
+
+// handOver lets a goroutine go on with a session.
+func (s *session) handOver(do func() (parked bool)) {
+	s.polled.OnReadable(nil)
+	s.giveBack()
+	s.loop.workers.do(func() { s.work(do) })
+}
+
+// borrow lends a session that holds no buffers those of the loop.
+func (s *session) borrow() {
+	if s.in.start == s.in.end {
+		s.in.buf, s.in.start, s.in.end = s.loop.in, 0, 0
+	}
+	if len(s.out.buf) == 0 {
+		s.out.buf = s.loop.out
+	}
+	if s.up != nil && len(s.up.out) == 0 {
+		s.up.out = s.loop.up
+	}
+}
+
+// giveBack leaves a session with what it cannot do without.
+func (s *session) giveBack() {
+	s.in.own()
+	s.out.buf = own(s.out.buf, s.loop.out)
+	if s.up != nil {
+		s.up.out = own(s.up.out, s.loop.up)
+	}
+}
+
+// own is a copy of b, if b is in a buffer of the loop's; nil if b is empty.
+func own(b, lent []byte) []byte {
+	switch {
+	case len(b) == 0:
+		return nil
+	case &b[:cap(b)][cap(b)-1] == &lent[:cap(lent)][cap(lent)-1]:
+		return slices.Clone(b)
+	}
+	return b
+}
+
+// own leaves the input with a buffer of its own, or with none.
+func (b *inbound) own() {
+	if b.start == b.end {
+		b.buf, b.start, b.end = nil, 0, 0
+	} else if len(b.buf) == lentBytes {
+		b.buf = slices.Clone(b.buf[b.start:b.end])
+		b.start, b.end = 0, len(b.buf)
+	}
+}
+
+// fillNow is fill without waiting. An empty input reads into the buffer that it was lent.
+func (b *inbound) fillNow(conn *poll.Conn) error {
+	if b.start < b.end {
+		b.makeRoom()
+	}
+	n, err := conn.TryRead(b.buf[b.end:])
+	b.end += n
+	return err
+}
+
+// flushNow is flushAll as far as it need not wait. If it says false a goroutine has to do
+// the rest.
+func (s *session) flushNow() bool {
+	relaying := s.up != nil && len(s.up.out) > 0
+	if relaying && s.up.polling == nil {
+		return false
+	}
+	if len(s.out.buf) > 0 && (s.out.due || relaying || len(s.out.buf) > maxPending) {
+		n, ok := s.writeNow(s.out.buf)
+		s.out.buf = s.out.buf[n:]
+		if !ok {
+			return false
+		}
+		s.out.due = false
+		s.out.buf = s.loop.out
+	}
+	if !relaying {
+		return true
+	}
+	n, err := s.up.polling.upstream.TryWrite(s.up.out)
+	s.up.out = s.up.out[n:]
+	return err == nil
+}
+
+func (s *session) writeNow(b []byte) (n int, ok bool) {
+	if s.up != nil {
+		return s.up.writeToClientNow(s.polled, b)
+	}
+	n, err := s.polled.TryWrite(b)
+	return n, err == nil
+}

@@ -1,0 +1,168 @@
+package pgwire
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+
+	"raisinproxy/pgwire/poll"
+)
+
+// This file is the pump of a relay whose connections an event loop waits for. It does what
+// forward does and never waits: what cannot be passed on yet is kept, and until it has
+// gone nothing more is read.
+
+// polling is what the loop needs to forward the answers of an upstream.
+type polling struct {
+	loop             *eventLoop
+	upstream, client *poll.Conn
+	crashed          func(cause any, stack []byte)
+	again            func() // onAnswer
+
+	rest   []byte // was read, and not passed on: a part of a frame, or all if it is held
+	held   bool   // rest has to wait until the session is done with the client
+	unsent []byte // was passed on, and not taken by the client yet
+	// paused: the relay waits for the session. The relay's mutex guards it.
+	paused bool
+}
+
+// poll lets the loop of a session forward the answers of an upstream, if it waits for the
+// client already and can wait for the upstream as well.
+func (s *session) poll(r *relay) {
+	if s.polled == nil {
+		return
+	}
+	upstream, err := s.loop.Adopt(r.conn)
+	if err != nil {
+		return
+	}
+	r.conn, r.opened.Conn = upstream, upstream
+	r.polling = &polling{loop: s.loop, upstream: upstream, client: s.polled, again: r.onAnswer, crashed: func(cause any, stack []byte) {
+		s.log.Error("panic in a relay", "panic", fmt.Sprint(cause), "stack", string(stack))
+	}}
+}
+
+// onAnswer is what the loop does when the upstream has said something, or when there is
+// room again for what it has said before.
+func (r *relay) onAnswer() {
+	p := r.polling
+	defer func() {
+		if cause := recover(); cause != nil {
+			p.crashed(cause, debug.Stack())
+			r.end(errors.New("panic in the relay"))
+		}
+	}()
+	buf := p.loop.in
+	end := copy(buf, p.rest)
+	if !p.held {
+		n, err := p.upstream.TryRead(buf[end:])
+		switch {
+		case errors.Is(err, poll.ErrWouldBlock):
+			return
+		case err != nil:
+			r.end(err)
+			return
+		}
+		end += n
+	}
+	to, ok := r.beginNow()
+	p.held = !ok
+	if !ok {
+		p.keep(buf[:end])
+		return
+	}
+	pass := r.advance(buf[:end], to)
+	if r.outOfStep(buf[pass:end]) {
+		r.end(errLength)
+		return
+	}
+	p.keep(buf[pass:end])
+	if to != nil {
+		r.hand(buf[:pass], to, r.left > 0)
+		return
+	}
+	r.send(buf[:pass])
+}
+
+// keep keeps what was not passed on.
+func (p *polling) keep(rest []byte) {
+	p.rest = append(p.rest[:0], rest...)
+	if len(rest) == 0 {
+		p.rest = nil
+	}
+}
+
+// beginNow is begin without waiting. If it says false, resume will make the loop try
+// again.
+func (r *relay) beginNow() (to *captured, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.writing && r.captured == nil || r.captured != nil && r.captured.full() {
+		r.polling.paused = true
+		r.polling.upstream.OnReadable(nil)
+		return nil, false
+	}
+	r.partial = r.captured == nil
+	return r.captured, true
+}
+
+// resume lets the loop go on. The relay's mutex is held.
+func (p *polling) resume() {
+	if p.paused {
+		p.paused = false
+		p.upstream.OnReadable(p.again)
+		p.upstream.Wake()
+	}
+}
+
+// send writes to the client what it takes, and the rest when it takes more.
+func (r *relay) send(b []byte) {
+	p := r.polling
+	n, err := p.client.TryWrite(b)
+	switch {
+	case errors.Is(err, poll.ErrWouldBlock):
+		p.unsent = slices.Clone(b[n:])
+		p.upstream.OnReadable(nil)
+		p.client.OnWritable(r.sendUnsent)
+	case err != nil:
+		r.end(err) // for nobody is there to have it
+	default:
+		r.delivered()
+	}
+}
+
+func (r *relay) sendUnsent() {
+	p := r.polling
+	n, err := p.client.TryWrite(p.unsent)
+	p.unsent = p.unsent[n:]
+	switch {
+	case errors.Is(err, poll.ErrWouldBlock):
+		p.client.OnWritable(r.sendUnsent)
+	case err != nil:
+		r.end(err)
+	default:
+		p.unsent = nil
+		r.delivered()
+		p.upstream.OnReadable(r.onAnswer)
+	}
+}
+
+// end notes that no answers come any more.
+func (r *relay) end(why error) {
+	r.polling.upstream.OnReadable(nil)
+	r.lose(errors.Join(errUpstreamLost, why))
+}
+
+// writeToClientNow is writeToClient as far as it need not wait. After a part of b the rest
+// has to be written before anything else.
+func (r *relay) writeToClientNow(client *poll.Conn, b []byte) (n int, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.partial {
+		return 0, false
+	}
+	n, err := client.TryWrite(b)
+	r.writing = n > 0 && n < len(b)
+	return n, err == nil
+}
