@@ -52,7 +52,7 @@ func (e *entrance) enter(s *session) (crowdedOut *session) {
 	}
 	longest := e.longest()
 	e.remove(longest)
-	longest.crowded.Store(true) // before it can leave
+	longest.crowded.Store(true) // before it can have left by itself
 	return longest
 }
 
@@ -65,7 +65,7 @@ func (e *entrance) longest() *session {
 	return at.Value.(*session)
 }
 
-// leave forgets a session that is still here.
+// leave forgets a session, if it is still here.
 func (e *entrance) leave(s *session) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

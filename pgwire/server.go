@@ -262,11 +262,7 @@ var (
 
 // admit counts a session whose client has logged in, or refuses it. Whoever was admitted
 // must leave.
-func (s *Server) admit(session *session) *pgerr.Error {
-	s.entrance.leave(session)
-	if session.crowded.Load() {
-		return errCrowded
-	}
+func (s *Server) admit() *pgerr.Error {
 	if n := s.open.Add(1); s.cfg.MaxConnections > 0 && n > int64(s.cfg.MaxConnections) {
 		s.open.Add(-1)
 		return pgerr.Fatalf(codes.TooManyConnections, "sorry, too many clients already")

@@ -128,8 +128,8 @@ type interrupt struct {
 func (s *Server) serveConn(ctx context.Context, conn net.Conn, loop *eventLoop, ended func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	c := s.newSession(ctx, conn)
-	c.loop = loop
 	c.network = networkOf(conn.RemoteAddr())
+	c.loop = loop
 	s.enter(c)
 	c.log = c.log.With("remote", conn.RemoteAddr().String())
 	unhook := context.AfterFunc(ctx, c.hurry)
@@ -351,6 +351,14 @@ func (s *session) stop() {
 	s.conn.SetReadDeadline(longAgo)
 }
 
+// crowdOut ends a start-up that the entrance has no room for.
+func (s *session) crowdOut() {
+	s.cancelStatement(errCrowded)
+	s.interrupt.mu.Lock()
+	defer s.interrupt.mu.Unlock()
+	s.conn.SetReadDeadline(longAgo)
+}
+
 // longAgo is a deadline that ends what waits at once.
 var longAgo = time.Unix(1, 0)
 
@@ -359,14 +367,6 @@ func (s *session) setConn(conn net.Conn) {
 	s.interrupt.mu.Lock()
 	defer s.interrupt.mu.Unlock()
 	s.conn = conn
-}
-
-// crowdOut ends a start-up that is crowded.
-func (s *session) crowdOut() {
-	s.cancelStatement(errCrowded)
-	s.interrupt.mu.Lock()
-	defer s.interrupt.mu.Unlock()
-	s.conn.SetReadDeadline(longAgo)
 }
 
 // lastWords is how long a client may take to read why its session was ended.

@@ -47,13 +47,14 @@ func (s *session) startup() error {
 		s.startBy = time.Now().Add(s.server.cfg.StartupTimeout)
 	}
 	parameters, err := s.logIn()
+	s.server.entrance.leave(s)
 	if s.crowded.Load() {
-		return errCrowded // which is why it failed, if it did
+		return errCrowded
 	}
 	if err != nil {
 		return err
 	}
-	if err := s.server.admit(s); err != nil {
+	if err := s.server.admit(); err != nil {
 		return err
 	}
 	s.admitted = true
