@@ -2,7 +2,6 @@ package pgwire
 
 import (
 	"errors"
-	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync/atomic"
@@ -31,11 +30,10 @@ type eventLoops struct {
 	last  atomic.Uint32
 }
 
-// startLoops starts as many loops as leave as many processors to what is beside them. There
-// are none where the system has none.
-func startLoops() (*eventLoops, error) {
+// startLoops starts n loops; there are none where the system has none.
+func startLoops(n int) (*eventLoops, error) {
 	all := &eventLoops{}
-	for range max(1, runtime.GOMAXPROCS(0)/2) {
+	for range n {
 		loop, err := poll.Start()
 		if errors.Is(err, errors.ErrUnsupported) {
 			return all, nil

@@ -49,6 +49,10 @@ type Config struct {
 	MaxMessageBytes int           // 0, or more than that: PostgreSQL's limit
 	PlanCacheBytes  int64         // 0: 16 MiB
 
+	// EventLoops is how many threads serve sessions that need no goroutine, on systems that
+	// have event loops; 0: one.
+	EventLoops int
+
 	// Upstream is the PostgreSQL behind the proxy; nil: embedded mode.
 	Upstream *Upstream
 
@@ -131,7 +135,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	stopAccepting := context.AfterFunc(ctx, func() { l.Close() })
 	defer stopAccepting()
 
-	loops, err := startLoops()
+	loops, err := startLoops(max(1, s.cfg.EventLoops))
 	if err != nil {
 		return err
 	}

@@ -66,6 +66,7 @@ func NewApp(ctx context.Context, cfg *Config, log *slog.Logger) (*App, error) {
 		ShutdownTimeout: cfg.PGWire.ShutdownTimeout,
 		MaxMessageBytes: cfg.PGWire.MaxMessageBytes,
 		Upstream:        cfg.Behind,
+		EventLoops:      cfg.EventLoops,
 	})
 	if err != nil {
 		return nil, errors.Join(err, a.Close())

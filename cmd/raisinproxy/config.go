@@ -29,6 +29,8 @@ type Config struct {
 	TLS     *tls.Config
 	// Behind is what [upstream] describes; nil without the section.
 	Behind *pgwire.Upstream
+	// EventLoops is how many threads serve sessions that need no goroutine; 0: one.
+	EventLoops int
 	// Warnings are for the log at start: nothing in them is an error.
 	Warnings []string
 }

@@ -100,6 +100,7 @@ func serve(ctx context.Context, o *options, std streams) error {
 	ctx, stop := endOnSignal(ctx, std.err)
 	defer stop()
 	log := newLogger(std.err, cfg.LogLevel)
+	cfg.EventLoops = makeRoomForLoops()
 	app, err := NewApp(ctx, cfg, log)
 	if err != nil {
 		log.Error("cannot start", "error", err)
