@@ -3,7 +3,7 @@
 # the build cache but what testdata/install.sh says it installs.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test race lint fuzz bench gobench torture clients deps mutants kill
+.PHONY: help run build test race lint vulncheck fuzz bench gobench torture clients deps mutants kill
 
 GO ?= go
 # The parser of PostgreSQL is C. Said aloud, so that a missing compiler is the error.
@@ -27,8 +27,11 @@ GOLANGCI_VERSION = v2.15.0
 # A linter built by an older Go refuses a newer one's code.
 GOLANGCI := bin/golangci-lint-$(GOLANGCI_VERSION)-$(shell $(GO) env GOVERSION)
 
+GOVULNCHECK_VERSION = v1.9.0
+VULNDB = golang.org/x/vulndb
+
 help: ## prints this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
 
 run: build ## builds the server and starts it in dev mode on port 6433; ARGS="--port 7000"
 	@exec bin/raisinproxy --dev-mode $(ARGS)
@@ -55,6 +58,13 @@ $(GOLANGCI):
 	GOBIN="$(CURDIR)/bin" CGO_ENABLED=0 $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
 	mv bin/golangci-lint $@
 
+# The database of vulnerabilities is a Go module, too, and so comes from where modules come from.
+vulncheck: ## known vulnerabilities in what the program calls
+	@data=$$($(GO) mod download -json $(VULNDB)@latest | sed -n 's/.*"Dir": "\(.*\)".*/\1/p'); \
+	test -n "$$data" || { echo "$(VULNDB) cannot be had" >&2; exit 1; }; \
+	rm -rf bin/vulndb; $(GO) run $(VULNDB)/cmd/indexdb@latest -vulns "$$data/data/osv" -out bin/vulndb
+	$(GO) run golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION) -db "file://$(CURDIR)/bin/vulndb" ./...
+
 fuzz: ## every fuzz test in turn, each for FUZZTIME=30s; FUZZ=Lexer chooses some
 	@set -e; found=$$($(GO) test -list '^Fuzz' $(PKG)) || { echo "$$found"; exit 1; }; \
 	echo "$$found" | awk '/^Fuzz/ {name[n++] = $$1} /^ok/ {while (n) print $$2, name[--n]}' | grep -- '$(FUZZ)' | \
@@ -64,6 +74,7 @@ fuzz: ## every fuzz test in turn, each for FUZZTIME=30s; FUZZ=Lexer chooses some
 	done
 
 bench: build ## against PostgreSQL, pgbouncer and Redis, then HOTPATHS; ARGS="-contests lock"
+	@sh testdata/install.sh bench
 	$(GO) run ./testdata/bench $(ARGS)
 	$(GO) test -run '^$$' -bench '$(HOTPATHS)' -benchmem ./backend/... ./sqlfuncs/... ./planner ./pgwire
 

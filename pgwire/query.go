@@ -31,6 +31,11 @@ func (s *session) query(body []byte) verdict {
 	if !ok {
 		return needPlan
 	}
+	return s.answerQuery(text, script)
+}
+
+// answerQuery answers a simple query whose plan is there.
+func (s *session) answerQuery(text []byte, script *planner.Script) verdict {
 	if !s.mayWait(script.Calls || s.executes(script)) {
 		s.planned = planned{text: string(text), options: planner.Options{Standard: s.standard}, script: script}
 		return needCall

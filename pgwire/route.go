@@ -245,7 +245,10 @@ func (s *session) routeQuery(body []byte) verdict {
 	if v := s.turn(script.Calls || s.executes(script)); v != ourTurn {
 		return v
 	}
-	return s.query(body)
+	if s.text.converts() {
+		return s.query(body)
+	}
+	return s.answerQuery(raw, script)
 }
 
 // forgetUnnamed drops the unnamed statement and portal, as every simple query does.

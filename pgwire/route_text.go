@@ -34,6 +34,12 @@ func (s *session) routeText(raw []byte, options planner.Options) (*planner.Scrip
 		return nil, needInput
 	}
 	view := unsafe.String(unsafe.SliceData(text), len(text)) // only looked at
+	if mayConcern {
+		// What was planned before, or is like it, has been found to be about us.
+		if script, ok := s.server.planner.Cached(view, options); ok {
+			return s.onlyOurs(script), needInput
+		}
+	}
 	if !(mayConcern && planner.Concerns(view, s.standard)) && (len(s.statements) == 0 || !planner.UsesPrepared(view, s.standard)) &&
 		(s.up != nil || !planner.ControlsTransaction(view, s.standard)) {
 		return nil, needInput
@@ -42,10 +48,15 @@ func (s *session) routeText(raw []byte, options planner.Options) (*planner.Scrip
 	if !ok {
 		return nil, needPlan
 	}
+	return s.onlyOurs(script), needInput
+}
+
+// onlyOurs is the script if it is answered here; else nil.
+func (s *session) onlyOurs(script *planner.Script) *planner.Script {
 	if s.isForUs(script) {
-		return script, needInput
+		return script
 	}
-	return nil, needInput
+	return nil
 }
 
 // isForUs says whether a script is answered here: if it calls our functions, if it

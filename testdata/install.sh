@@ -3,7 +3,8 @@
 # run for themselves and compare with, a Redis server, which they run too, and the
 # clients of testdata/clients.
 # Says what it does; quick when everything is there. `install.sh --check` installs
-# nothing. Exit 1: something is missing, and the last lines say what.
+# nothing, `install.sh bench` a pgbouncer too. Exit 1: something is missing, and the last
+# lines say what.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 mode=${1-install}
@@ -54,19 +55,20 @@ else
 	missing=1
 fi
 
-# Debian would start Redis on port 6379; its policy file can say no, and so may be told.
-install_redis() {
+# Debian would start a server that it installs; its policy file can say no, and so may be told.
+install_stopped() {
 	policy=/usr/sbin/policy-rc.d
+	made_policy=
 	[ -e "$policy" ] || { made_policy=1 && printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null && as_root chmod +x "$policy"; }
 	as_root env DEBIAN_FRONTEND=noninteractive apt-get -q update &&
-		as_root env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends redis-server ||
-		echo 'redis: apt-get failed' >&2
-	[ -z "${made_policy-}" ] || as_root rm -f "$policy"
+		as_root env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends "$1" ||
+		echo "$1: apt-get failed" >&2
+	[ -z "$made_policy" ] || as_root rm -f "$policy"
 }
 
 if ! command -v redis-server >/dev/null && may_install; then
 	echo 'redis: missing - installing with apt-get: redis-server'
-	install_redis
+	install_stopped redis-server
 fi
 if command -v redis-server >/dev/null; then
 	echo "redis: $(redis-server --version)"
@@ -75,6 +77,19 @@ else
 	missing=1
 fi
 
+if [ "$mode" = bench ]; then
+	if ! command -v pgbouncer >/dev/null && may_install; then
+		echo 'pgbouncer: missing - installing with apt-get: pgbouncer'
+		install_stopped pgbouncer
+	fi
+	if command -v pgbouncer >/dev/null; then
+		echo "pgbouncer: $(pgbouncer --version | head -n 1)"
+	else
+		echo 'pgbouncer: missing - no pgbouncer in PATH; on Debian or Ubuntu: apt-get install pgbouncer' >&2
+		missing=1
+	fi
+	exit $missing
+fi
 sh "$here/clients/install.sh" "$mode" || missing=1
 [ $missing = 0 ] || echo "tests: what is missing is named above; as root, $here/install.sh installs it on Debian and Ubuntu" >&2
 exit $missing

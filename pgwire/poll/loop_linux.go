@@ -136,11 +136,18 @@ func (l *Loop) find(events []syscall.EpollEvent, conns []*Conn) {
 	}
 }
 
-// look waits for events. What is there already is had without telling the scheduler of a
-// system call that may block.
+// briefly is how long a loop waits, in milliseconds, before it tells the scheduler that it does.
+const briefly = 1
+
+// look waits for events. For a while the scheduler is not told: that, and having its thread
+// taken for somebody else and found again, costs more than most waits last. It is no
+// obstacle meanwhile: the signal by which the scheduler stops a thread ends the wait as well.
 func (l *Loop) look(events []syscall.EpollEvent) int {
-	n, _, _ := syscall.RawSyscall6(syscall.SYS_EPOLL_PWAIT, uintptr(l.epoll), uintptr(unsafe.Pointer(&events[0])), uintptr(len(events)), 0, 0, 0)
-	if int(n) > 0 {
+	n, _, errno := syscall.RawSyscall6(syscall.SYS_EPOLL_PWAIT, uintptr(l.epoll), uintptr(unsafe.Pointer(&events[0])), uintptr(len(events)), briefly, 0, 0)
+	switch {
+	case errno != 0: // EINTR
+		return 0
+	case n > 0:
 		return int(n)
 	}
 	waited, err := syscall.EpollWait(l.epoll, events, -1)

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 )
 
 // one runs SELECT 1 as fast as it goes, or at a rate.
@@ -29,7 +28,7 @@ func findRate(ctx context.Context, l *lab) error {
 // statement was due: pgbench does not forgive a server that makes the next one wait.
 func latency(ctx context.Context, l *lab, s *server) (sample, error) {
 	prefix := filepath.Join(l.dir, "latency")
-	result, err := one.run(ctx, l, s, "-R", fmt.Sprintf("%.0f", l.rate), "-l", "--log-prefix="+prefix)
+	result, err := one.run(ctx, l, s, "-T", fmt.Sprint(l.options.seconds+2), "-R", fmt.Sprintf("%.0f", l.rate), "-l", "--log-prefix="+prefix)
 	if err != nil {
 		return sample{}, err
 	}
@@ -37,24 +36,45 @@ func latency(ctx context.Context, l *lab, s *server) (sample, error) {
 	if err != nil {
 		return sample{}, err
 	}
-	var micros []int
+	var all []statement
 	for _, path := range logs {
 		text, err := os.ReadFile(path)
 		if err := errors.Join(err, os.Remove(path)); err != nil {
 			return sample{}, err
 		}
 		for entry := range bytes.Lines(text) {
-			n, err := strconv.Atoi(string(bytes.Fields(entry)[2])) // client, number, time, …
-			if err != nil {
-				return sample{}, fmt.Errorf("pgbench's log: %q", entry)
+			var client, number, micros, script, second int
+			if _, err := fmt.Sscan(string(entry), &client, &number, &micros, &script, &second); err != nil {
+				return sample{}, fmt.Errorf("pgbench's log: %q: %w", entry, err)
 			}
-			micros = append(micros, n)
+			all = append(all, statement{second, micros})
 		}
 	}
+	micros := warm(all)
 	if len(micros) == 0 {
 		return sample{}, errors.New("pgbench logged nothing")
 	}
 	slices.Sort(micros)
 	result.value = float64(micros[len(micros)*99/100])
 	return result, nil
+}
+
+// statement is an entry of pgbench's log.
+type statement struct{ second, micros int }
+
+// warm are the latencies but for those of the first second or two: a proxy opens its
+// connections to PostgreSQL then, which a client without a proxy has done before the clock
+// runs, and a pool that has them from the last run not at all.
+func warm(all []statement) (micros []int) {
+	const begun = 1
+	if len(all) == 0 {
+		return nil
+	}
+	first := slices.MinFunc(all, func(a, b statement) int { return a.second - b.second }).second
+	for _, s := range all {
+		if s.second > first+begun {
+			micros = append(micros, s.micros)
+		}
+	}
+	return micros
 }
