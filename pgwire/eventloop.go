@@ -162,10 +162,18 @@ func (s *session) borrow() {
 	if s.up != nil && len(s.up.out) == 0 {
 		s.up.out = s.loop.up
 	}
+	s.noteTurn(true)
+}
+
+func (s *session) noteTurn(inTurn bool) {
+	if s.up != nil && s.up.polling != nil {
+		s.up.polling.inTurn = inTurn
+	}
 }
 
 // giveBack leaves a session with what it cannot do without.
 func (s *session) giveBack() {
+	s.noteTurn(false)
 	s.in.own()
 	s.out.buf = own(s.out.buf, s.loop.out)
 	if s.up != nil {

@@ -30,6 +30,7 @@ func (c *captured) full() bool { return c.limit > 0 && len(c.frames) >= c.limit 
 // capture sends messages of our own. Their answers, up to the one that done recognizes,
 // are to be had from take. The relay must be settled.
 func (r *relay) capture(messages []byte, done func(kind byte) bool, limit int) (*captured, error) {
+	r.mustNotBeOnLoop()
 	c := &captured{done: done, limit: limit}
 	r.mu.Lock()
 	for r.partial && r.lost == nil { // a notification is on its way to the client

@@ -25,6 +25,16 @@ type polling struct {
 	unsent []byte // was passed on, and not taken by the client yet
 	// paused: the relay waits for the session. The relay's mutex guards it.
 	paused bool
+	// inTurn: the loop is answering the session's input, so nothing may wait for the loop.
+	inTurn bool
+}
+
+// mustNotBeOnLoop ends the session, rather than to stop all sessions of a loop for good, if
+// it is about to wait on the loop's thread for what only the loop can bring.
+func (r *relay) mustNotBeOnLoop() {
+	if r.polling != nil && r.polling.inTurn {
+		panic("the event loop was to wait for an upstream")
+	}
 }
 
 // poll lets the loop of a session forward the answers of an upstream, if it waits for the

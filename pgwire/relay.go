@@ -96,6 +96,7 @@ func newRelay(hijacked *pgconn.HijackedConn, client net.Conn) *relay {
 // settle makes the upstream answer what it owes, and waits until it has. Another
 // message to it, or to the client, may follow then.
 func (r *relay) settle() error {
+	r.mustNotBeOnLoop()
 	if r.inSeries() {
 		r.out = append(r.out, 'H', 0, 0, 0, 4)
 	}

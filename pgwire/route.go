@@ -3,6 +3,7 @@ package pgwire
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/jeroenrinzema/psql-wire/codes"
@@ -150,7 +151,7 @@ func (s *session) routeNamed(kind byte, body []byte, ours bool, answer func([]by
 		return s.relay(kind, body)
 	}
 	var v verdict
-	if kind == 'E' && s.isMixed(body) {
+	if kind == 'E' && s.asksUpstream(body) {
 		v = s.mixedTurn()
 	} else {
 		v = s.turn(kind == 'E' || kind == 'B')
@@ -161,11 +162,12 @@ func (s *session) routeNamed(kind byte, body []byte, ours bool, answer func([]by
 	return answer(body)
 }
 
-// isMixed says whether an Execute runs a statement that the upstream has a part in.
-func (s *session) isMixed(body []byte) bool {
+// asksUpstream says whether an Execute runs a statement that the upstream has a part in, or
+// that may have to ask it: anything but a query of ours.
+func (s *session) asksUpstream(body []byte) bool {
 	m := message{rest: body}
 	p, err := s.portalOf(s.known(m.text()))
-	return err == nil && s.involved(p.bound)
+	return err == nil && (s.up != nil && !isSelect(p.bound) || s.involved(p.bound))
 }
 
 // relay sends a frame on as it is.
@@ -245,10 +247,23 @@ func (s *session) routeQuery(body []byte) verdict {
 	if v := s.turn(script.Calls || s.executes(script)); v != ourTurn {
 		return v
 	}
+	if !s.blocking && s.up != nil && !onlySelects(script) {
+		return needCall // the upstream may have to be asked
+	}
 	if s.text.converts() {
 		return s.query(body)
 	}
 	return s.answerQuery(raw, script)
+}
+
+// onlySelects says whether a script is nothing but queries.
+func onlySelects(script *planner.Script) bool {
+	return !slices.ContainsFunc(script.Statements, func(st *planner.Statement) bool { return !isSelect(st) })
+}
+
+func isSelect(st *planner.Statement) bool {
+	_, ok := st.Action.(*planner.Select)
+	return ok
 }
 
 // forgetUnnamed drops the unnamed statement and portal, as every simple query does.
@@ -297,6 +312,8 @@ func (s *session) routeParse(body []byte) verdict {
 	}
 	if len(name) == 0 {
 		s.unnamedVoid = true
+	} else if !s.blocking && s.up != nil && s.up.named.Load() {
+		return needCall // it is asked whether it has that name
 	}
 	return s.parse(body)
 }

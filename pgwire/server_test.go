@@ -51,7 +51,7 @@ func exchange(t *testing.T, f *pgproto3.Frontend, ready int, messages ...pgproto
 
 // TestAnswersOfABatchLeaveInOneWrite counts the writes on the server's side.
 func TestAnswersOfABatchLeaveInOneWrite(t *testing.T) {
-	server := startServer(t, map[string]string{"backend": "immediate"})
+	server := startServer(t, map[string]string{"backend": "immediate", "writes": "counted"})
 	conn := connect(t, server.addr, "alice")
 	hijacked, err := conn.Hijack()
 	if err != nil {
