@@ -137,7 +137,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 
 	loops, err := startLoops(max(1, s.cfg.EventLoops))
 	if err != nil {
-		return err
+		return errors.Join(err, l.Close())
 	}
 	defer loops.close()
 	var group sync.WaitGroup

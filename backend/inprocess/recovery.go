@@ -72,7 +72,8 @@ func readMeta(db *pebble.DB, key []byte) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return string(value), closer.Close()
+	copied := string(value) // before Close, after which value is not ours any more
+	return copied, closer.Close()
 }
 
 func (r *recovery) readAll(db *pebble.DB) error {
