@@ -7,12 +7,31 @@ import (
 	"testing"
 )
 
-// StartReplica runs a replica of master and waits until it is in step.
+// StartReplica runs a replica of master and waits until it acknowledges changes.
 func StartReplica(t testing.TB, master *Server, lines ...string) *Server {
 	t.Helper()
 	s := Start(t, append(lines, fmt.Sprintf("replicaof 127.0.0.1 %d", master.Port))...)
 	s.AwaitLink()
+	master.awaitAcknowledgement()
 	return s
+}
+
+// awaitAcknowledgement waits until all replicas of this master acknowledge what is sent to
+// them: for a moment after the first copy nothing is.
+func (s *Server) awaitAcknowledgement() {
+	s.t.Helper()
+	s.Await("its replicas acknowledge", func(ctx context.Context) bool {
+		replicas, err := strconv.Atoi(s.Info(ctx, "connected_slaves"))
+		if err != nil || replicas == 0 {
+			return false
+		}
+		pipe := s.Admin().Pipeline() // WAIT is about what its own connection has sent
+		pipe.Publish(ctx, "redistest", "")
+		have := pipe.Do(ctx, "WAIT", replicas, 100)
+		_, err = pipe.Exec(ctx)
+		n, _ := have.Int()
+		return err == nil && n >= replicas
+	})
 }
 
 // AwaitLink waits until this replica is connected to its master.
