@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -186,8 +187,11 @@ func TestForeignFolderIsRefused(t *testing.T) {
 // A crash while a store is made leaves a folder in which one can be made.
 func TestCrashWhileAStoreIsMade(t *testing.T) {
 	m := newMachine()
+	var mu sync.Mutex // pebble removes files in a goroutine of its own
 	var moments []*machine
 	m.meet = func(errorfs.Op) error {
+		mu.Lock()
+		defer mu.Unlock()
 		moments = append(moments, m.crashed(vfs.CrashCloneCfg{}), m.killed())
 		return nil
 	}
