@@ -12,8 +12,7 @@ import (
 
 // Texts that differ only in the literals that their calls get share one plan, which
 // leaves these open: in the simple protocol every key and every token makes another text,
-// and parsing is what costs. docs/decisions/0018 has
-// the reasons.
+// and parsing is what costs. docs/decisions/0018 has the reasons.
 
 // shape is a text without the literals of its calls. It is on the stack, and large.
 type shape struct {
@@ -200,10 +199,9 @@ func (p *Planner) fromShape(text string, o Options) (*Script, bool) {
 func (p *Planner) keep(text string, o Options, script *Script) *Script {
 	var s shape
 	if s.find(text, o.Standard) && script.open(text, s.literals()) {
-		if own, ok := script.fill(text, s.literals()); ok {
-			p.cache.put(o.key(strings.Clone(s.view())), script)
-			return own
-		}
+		p.cache.put(o.key(strings.Clone(s.view())), script)
+		own, _ := script.fill(text, s.literals()) // open has seen that it can be
+		return own
 	}
 	p.cache.put(o.key(text), script)
 	return script
@@ -234,7 +232,11 @@ func (s *Script) open(text string, literals []literal) bool {
 				if !ok || !k.written {
 					return
 				}
-				if i, ok := byStart[k.pos]; ok && !slices.Contains(places, k) {
+				i, ok := byStart[k.pos]
+				if ok {
+					_, ok = literals[i].as(k.t, text)
+				}
+				if ok && !slices.Contains(places, k) {
 					places, slots = append(places, k), append(slots, slot{i, k.t})
 					filled[i] = true
 				}
