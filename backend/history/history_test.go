@@ -153,6 +153,12 @@ var histories = []struct {
 	{"a call refused because of a loss was not made", []Operation{claimed(0, 1, 4, 6), refusedForLoss(claimed(2, 9, 3, 0)), claimed(3, 4, 1, 5)}, ""},
 	{"a call refused because of a loss had no effect", []Operation{claimed(0, 1, 4, 6), refusedForLoss(claimed(2, 9, 3, 0)), claimed(3, 4, 1, 2)}, noOrder},
 	{"a loss may bring an old lease back", []Operation{acquired(0, 1, 5), released(2, 3, 5, true), loss(), refused(30, 31)}, ""},
+	{"a loss may undo a release", []Operation{acquired(0, 1, 5), released(2, 3, 5, true), loss(), renewed(30, 31, true), renewed(40, 41, true), released(42, 43, 5, true)}, ""},
+	{"a loss may undo a release, and another's grant with it", []Operation{acquired(0, 1, 5), released(2, 3, 5, true), acquired(4, 5, 6), loss(), released(30, 31, 6, false), renewed(40, 41, true)}, ""},
+	{"a loss brings one lease back", []Operation{acquired(0, 1, 5), released(2, 3, 5, true), acquired(4, 5, 6), loss(), released(30, 31, 6, true), renewed(40, 41, true)}, noOrder},
+	{"a loss brings no lease back that was never granted", []Operation{acquired(0, 1, 4), released(2, 3, 4, true), loss(), renewed(40, 41, true)}, noOrder},
+	{"what a loss brought back does not hold for ever", []Operation{acquired(0, 1, 5), released(2, 3, 5, true), loss(), renewed(123, 124, true)}, noOrder},
+	{"an unknown renewal of what a loss brought back", []Operation{acquired(0, 1, 5), released(2, 3, 5, true), loss(), unknown(renewed(30, 31, false)), refused(125, 126)}, ""},
 
 	// -- pools --
 	{"claims until it is sold out", []Operation{claimed(0, 1, 6, 4), soldOut(2, 3, 6, 4), claimed(4, 5, 4, 0), soldOut(6, 7, 1, 0)}, ""},

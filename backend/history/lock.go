@@ -22,8 +22,9 @@ type lockState struct {
 }
 
 const (
-	nobody  = 0
-	someone = -1 // holds by a grant that nobody was told of
+	nobody   = 0
+	someone  = -1 // holds by a grant that nobody was told of
+	returned = -2 // holds by an earlier grant, which one its next call shows
 )
 
 // lockStep is a call, or the first grant of an acquire whose answer came when the lease
@@ -95,8 +96,10 @@ func (m lockModel) answered(s lockState, o *Operation) (lockState, bool) {
 		return m.grant(s, o, o.Token)
 	case o.Kind == Acquire:
 		return s, m.mayBeLive(s) && s.first != o // nobody is refused because of itself
-	case s.holder != o.Token:
+	case !s.mayBeHeldBy(o.Token):
 		return s, !o.OK
+	case !o.OK && s.holder == returned: // it was another's that came back, or none
+		return s, true
 	case !o.OK: // the holder is told that the lease is over: it is over for good
 		return m.over(s, o)
 	case !m.mayBeLive(s):
@@ -104,6 +107,7 @@ func (m lockModel) answered(s lockState, o *Operation) (lockState, bool) {
 	case o.Kind == Release:
 		return s.free(), true
 	}
+	s.holder = o.Token
 	return s.renewed(o), true
 }
 
@@ -118,9 +122,11 @@ func (m lockModel) unanswered(s lockState, o *Operation) []lockState {
 			}
 			states = append(states, granted)
 		}
-	case s.holder != o.Token || !m.mayBeLive(s):
+	case !s.mayBeHeldBy(o.Token) || !m.mayBeLive(s):
 	case o.Kind == Renew:
-		states = append(states, s.renewed(o))
+		renewed := s.renewed(o)
+		renewed.holder = o.Token
+		states = append(states, renewed)
 	case o.Outcome == Unknown: // a release is not undone: somebody else may have come
 		states = append(states, s.free())
 	}
@@ -172,8 +178,15 @@ func (m lockModel) mayBeLive(s lockState) bool {
 	return s.holder != nobody && s.lo < s.latest+m.epsilon
 }
 
-// loss may leave things as they are, free the key, or bring back a lease that was
-// over. The greatest token stays: what is granted later must be greater all the same.
+// mayBeHeldBy tells whether a call with that token may be the holder's.
+func (s lockState) mayBeHeldBy(token int64) bool {
+	return s.holder == token || s.holder == returned && token <= s.greatest
+}
+
+// loss may leave things as they are, free the key, or bring back a lease that was over:
+// a release that was lost leaves a holder, who may come back as long as nobody was
+// granted the key since. The greatest token stays: what is granted later must be greater
+// all the same.
 func (m lockModel) loss(s lockState, o *Operation) []lockState {
 	lost := s.free()
 	lost.lo = max(s.lo, o.Call)
@@ -181,7 +194,7 @@ func (m lockModel) loss(s lockState, o *Operation) []lockState {
 		return nil
 	}
 	back := lost
-	back.holder, back.latest = someone, o.Return+o.TTL
+	back.holder, back.latest = returned, o.Return+o.TTL
 	return []lockState{s, lost, back}
 }
 
@@ -219,6 +232,8 @@ func (s lockState) String() string {
 		return fmt.Sprintf("free at %.3f, greatest %d", ms(s.lo), s.greatest)
 	case someone:
 		who = "unknown"
+	case returned:
+		who = "an earlier token"
 	}
 	return fmt.Sprintf("held by %s at %.3f until %.3f to %.3f, greatest %d", who, ms(s.lo), ms(s.earliest), ms(s.latest), s.greatest)
 }

@@ -34,7 +34,8 @@ type Rule struct {
 	DelayRequest time.Duration
 	// DropAnswer swallows the answer and all that follows on this connection.
 	DropAnswer bool
-	// DelayAnswer keeps the answer back for so long.
+	// DelayAnswer keeps the answer back for so long, and what comes behind it on this connection
+	// in the meantime; later answers are on time.
 	DelayAnswer time.Duration
 	// Copies are sent after the request, each on a connection of its own.
 	Copies int
@@ -181,6 +182,7 @@ func (l *Link) serve(client net.Conn) {
 		forward(client, server, func([]byte) bool {
 			mu.Lock()
 			rule := answer
+			answer.DelayAnswer = 0
 			mu.Unlock()
 			if rule.DelayAnswer > 0 {
 				<-time.After(rule.DelayAnswer)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 func TestAServerKeepsItsAOFOverAKill(t *testing.T) {
@@ -56,5 +58,36 @@ func TestAClusterMovesASlotWithItsKeys(t *testing.T) {
 	c.Migrate(c.Slot("k"), from, to, nil)
 	if got := c.Masters[to].Do("GET", "k"); got != "v" || c.Owner("k") != to {
 		t.Errorf("k is %v, its owner %d; want v, %d", got, c.Owner("k"), to)
+	}
+}
+
+// A connection that carries many calls is not slow for ever because one answer was.
+func TestALinkDelaysOneAnswer(t *testing.T) {
+	s := Start(t)
+	link := StartLink(t, s)
+	options, err := redis.ParseURL(link.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	options.PoolSize, options.ContextTimeoutEnabled, options.MaxRetries = 1, true, -1
+	client := redis.NewClient(options)
+	defer client.Close()
+	one := redis.NewScript("return 1")
+	if err := one.Load(t.Context(), client).Err(); err != nil {
+		t.Fatal(err)
+	}
+	const late = time.Second
+	link.Next(Rule{DelayAnswer: late})
+	sent := time.Now()
+	if err := one.EvalSha(t.Context(), client, nil).Err(); err != nil || time.Since(sent) < late {
+		t.Errorf("answered after %v with %v, want %v at least", time.Since(sent), err, late)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), late)
+	defer cancel()
+	if err := one.EvalSha(ctx, client, nil).Err(); err != nil {
+		t.Errorf("the next answer: %v", err)
+	}
+	if n := link.Opened(); n != 1 {
+		t.Errorf("%d connections, want 1", n)
 	}
 }
