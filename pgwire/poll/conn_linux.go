@@ -180,7 +180,7 @@ func (c *Conn) tryRead(b []byte) (int, error) {
 	case len(b) == 0:
 		return 0, nil
 	}
-	n, err := transfer(syscall.SYS_READ, c.fd, b)
+	n, err := transfer(syscall.SYS_RECVFROM, c.fd, b)
 	if n == 0 && err == nil {
 		err = io.EOF
 	}
@@ -203,7 +203,7 @@ func (c *Conn) tryWrite(b []byte) (written int, err error) {
 		case c.writeBy.passed:
 			return written, os.ErrDeadlineExceeded
 		}
-		n, err := transfer(syscall.SYS_WRITE, c.fd, b)
+		n, err := transfer(syscall.SYS_SENDTO, c.fd, b)
 		if err != nil {
 			return written, err
 		}
@@ -213,10 +213,11 @@ func (c *Conn) tryWrite(b []byte) (written int, err error) {
 	return written, nil
 }
 
-// transfer is read or write. The descriptor does not block, so the scheduler need not know.
+// transfer is recv or send, which go straight to the socket; read and write take a way
+// through the file system. The descriptor does not block, so the scheduler need not know.
 func transfer(call uintptr, fd int, b []byte) (int, error) {
 	for {
-		n, _, errno := syscall.RawSyscall(call, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)))
+		n, _, errno := syscall.RawSyscall6(call, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), syscall.MSG_NOSIGNAL, 0, 0)
 		switch errno {
 		case 0:
 			return int(n), nil

@@ -142,19 +142,32 @@ const briefly = 1
 // look waits for events. For a while the scheduler is not told: that, and having its thread
 // taken for somebody else and found again, costs more than most waits last. It is no
 // obstacle meanwhile: the signal by which the scheduler stops a thread ends the wait as well.
+//
+// A loop that had to wait gives way, once it is woken, to whoever else wants the processor, which
+// on an idle one is nobody. On a busy one more has come by its turn, and is done at one go: less
+// switching for all, and fewer ones to be woken, which those pay for who send to us.
 func (l *Loop) look(events []syscall.EpollEvent) int {
-	n, _, errno := syscall.RawSyscall6(syscall.SYS_EPOLL_PWAIT, uintptr(l.epoll), uintptr(unsafe.Pointer(&events[0])), uintptr(len(events)), briefly, 0, 0)
-	switch {
-	case errno != 0: // EINTR
-		return 0
-	case n > 0:
-		return int(n)
+	if n := l.wait(events, 0); n > 0 {
+		return n
 	}
-	waited, err := syscall.EpollWait(l.epoll, events, -1)
-	if err != nil { // EINTR
+	n := l.wait(events, briefly)
+	if n == 0 {
+		n, _ = syscall.EpollWait(l.epoll, events, -1) // -1: EINTR
+	}
+	if n <= 0 {
 		return 0
 	}
-	return waited
+	_, _, _ = syscall.RawSyscall(syscall.SYS_SCHED_YIELD, 0, 0, 0)
+	return max(l.wait(events, 0), 0)
+}
+
+// wait is epoll_wait, untold to the scheduler. It is negative if a signal ended it.
+func (l *Loop) wait(events []syscall.EpollEvent, milliseconds uintptr) int {
+	n, _, errno := syscall.RawSyscall6(syscall.SYS_EPOLL_PWAIT, uintptr(l.epoll), uintptr(unsafe.Pointer(&events[0])), uintptr(len(events)), milliseconds, 0, 0)
+	if errno != 0 { // EINTR
+		return -1
+	}
+	return int(n)
 }
 
 // takePosted calls the readers of what was posted. ended says that the loop is over.

@@ -61,6 +61,6 @@ func (c *contest) roundsOf(o options) int { return cmp.Or(c.rounds, o.rounds) }
 
 // length is how long a contest is going to last, starting servers included.
 func (c *contest) length(o options) time.Duration {
-	one := cmp.Or(c.takes, time.Duration(o.seconds)*time.Second)
+	one := cmp.Or(c.takes, time.Duration(warmUp+o.seconds)*time.Second)
 	return time.Duration(c.roundsOf(o)*len(c.contestants)) * (one + 100*time.Millisecond)
 }

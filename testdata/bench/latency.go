@@ -28,7 +28,7 @@ func findRate(ctx context.Context, l *lab) error {
 // statement was due: pgbench does not forgive a server that makes the next one wait.
 func latency(ctx context.Context, l *lab, s *server) (sample, error) {
 	prefix := filepath.Join(l.dir, "latency")
-	result, err := one.run(ctx, l, s, "-T", fmt.Sprint(l.options.seconds+2), "-R", fmt.Sprintf("%.0f", l.rate), "-l", "--log-prefix="+prefix)
+	result, err := one.run(ctx, l, s, "-R", fmt.Sprintf("%.0f", l.rate), "-l", "--log-prefix="+prefix)
 	if err != nil {
 		return sample{}, err
 	}
@@ -62,17 +62,14 @@ func latency(ctx context.Context, l *lab, s *server) (sample, error) {
 // statement is an entry of pgbench's log.
 type statement struct{ second, micros int }
 
-// warm are the latencies but for those of the first second or two: a proxy opens its
-// connections to PostgreSQL then, which a client without a proxy has done before the clock
-// runs, and a pool that has them from the last run not at all.
+// warm are the latencies but for those of the warm-up.
 func warm(all []statement) (micros []int) {
-	const begun = 1
 	if len(all) == 0 {
 		return nil
 	}
 	first := slices.MinFunc(all, func(a, b statement) int { return a.second - b.second }).second
 	for _, s := range all {
-		if s.second > first+begun {
+		if s.second >= first+warmUp {
 			micros = append(micros, s.micros)
 		}
 	}

@@ -35,44 +35,43 @@ type pgbench struct {
 	clients  int
 }
 
+// warmUp is how many seconds of a run are left out: a contestant opens its sessions in them, or
+// finds some that a pool has kept, and PostgreSQL's processes fill their caches.
+const warmUp = 2
+
 // drive implements driver: the value is transactions a second.
 func (p pgbench) drive(ctx context.Context, l *lab, s *server) (sample, error) {
 	return p.run(ctx, l, s)
 }
 
 func (p pgbench) run(ctx context.Context, l *lab, s *server, more ...string) (sample, error) {
-	args := []string{"-n", "-T", strconv.Itoa(l.options.seconds), "-M", p.protocol,
+	args := []string{"-n", "-T", strconv.Itoa(warmUp + l.options.seconds), "-P", "1", "-M", p.protocol,
 		"-c", strconv.Itoa(p.clients), "-j", strconv.Itoa(min(p.clients, 2))}
 	if p.script == selectOnly {
 		args = append(args, selectOnly, "-s", strconv.Itoa(scale))
 	} else {
 		args = append(args, "-f", filepath.Join(l.dir, "sql", p.script))
 	}
-	said, err := runPgbench(ctx, s, append(args, more...)...)
-	if err != nil {
+	said := progress{pid: s.pid()}
+	if err := runPgbench(ctx, s, &said, append(args, more...)...); err != nil {
 		return sample{}, err
 	}
-	if failed, err := find(said, `number of failed transactions: (\d+)`); err != nil || failed > 0 {
-		return sample{}, fmt.Errorf("pgbench: failed transactions: %s", said)
+	if failed, err := find(said.said.String(), `number of failed transactions: (\d+)`); err != nil || failed > 0 {
+		return sample{}, fmt.Errorf("pgbench: failed transactions: %s", &said.said)
 	}
-	var result sample
-	if result.done, err = find(said, `number of transactions actually processed: (\d+)`); err != nil {
-		return sample{}, err
-	}
-	result.value, err = find(said, `tps = ([0-9.]+)`)
-	return result, err
+	return said.sample()
 }
 
-// runPgbench gives what it printed.
-func runPgbench(ctx context.Context, s *server, args ...string) (string, error) {
+// runPgbench hands on what it prints.
+func runPgbench(ctx context.Context, s *server, said *progress, args ...string) error {
 	args = append(args, "-h", "127.0.0.1", "-p", strconv.Itoa(s.port), "-U", benchUser, "postgres")
 	command := exec.CommandContext(ctx, "pgbench", args...)
 	command.Env = append(os.Environ(), "PGSSLMODE=disable", "PGGSSENCMODE=disable", "LC_ALL=C")
-	said, err := command.CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("pgbench: %w: %s", err, said)
+	command.Stdout, command.Stderr = said, said
+	if err := command.Run(); err != nil {
+		return fmt.Errorf("pgbench: %w: %s", err, &said.said)
 	}
-	return string(said), nil
+	return nil
 }
 
 // find is the number that a pattern finds in a text.

@@ -61,7 +61,7 @@ func startPostgres(ctx context.Context, l *lab, name string) (*server, error) {
 
 // fill makes the tables of pgbench and of the pool.
 func fill(ctx context.Context, s *server) error {
-	if _, err := runPgbench(ctx, s, "-i", "-q", "-s", strconv.Itoa(scale)); err != nil {
+	if err := runPgbench(ctx, s, new(progress), "-i", "-q", "-s", strconv.Itoa(scale)); err != nil {
 		return err
 	}
 	conn, err := s.connect(ctx)
