@@ -2,65 +2,88 @@ package inprocess
 
 import "time"
 
-// expiry is a binary min-heap of leases by deadline. Each lease knows its place
-// (lease.at), so that one in the middle is removed without a search. It is
-// written out, rather than given to container/heap, to be free of calls through
-// an interface under the shard's mutex.
-type expiry []*lease
+// expiry is a min-heap of leases by deadline. Each lease knows its place (lease.at), so that
+// one in the middle is removed without a search. It is written out, rather than given to
+// container/heap, to be free of calls through an interface under the shard's mutex.
+//
+// Among a million leases every step to another one is a cache miss. So each has four children
+// instead of two, which makes half as many levels, and a lease's deadline stands beside the
+// pointer to it.
+type expiry []dated
+
+// dated is a lease and a copy of its deadline.
+type dated struct {
+	deadline time.Duration
+	lease    *lease
+}
+
+// arity is the number of children; those of i begin at arity*i+1. Four are a cache line.
+const arity = 4
 
 func (h *expiry) push(l *lease) {
-	*h = append(*h, l)
-	l.at = len(*h) - 1
-	h.up(l.at)
+	*h = append(*h, dated{})
+	h.up(len(*h)-1, dated{l.deadline, l})
 }
 
 func (h *expiry) remove(l *lease) {
 	i, last := l.at, len(*h)-1
-	h.swap(i, last)
-	(*h)[last] = nil
+	moved := (*h)[last]
+	(*h)[last] = dated{}
 	*h = (*h)[:last]
 	if i < last {
-		h.down(i)
-		h.up(i)
+		h.down(i, moved)
+		h.up(moved.lease.at, moved)
 	}
 }
 
 // postpone moves a lease to a later deadline.
 func (h *expiry) postpone(l *lease, end time.Duration) {
 	l.deadline = end
-	h.down(l.at)
+	h.down(l.at, dated{end, l})
 }
 
-func (h *expiry) up(i int) {
+// up puts d at i or, where that ends before a parent, above it.
+func (h *expiry) up(i int, d dated) {
 	for i > 0 {
-		parent := (i - 1) / 2
-		if (*h)[parent].deadline <= (*h)[i].deadline {
-			return
+		parent := (i - 1) / arity
+		if (*h)[parent].deadline <= d.deadline {
+			break
 		}
-		h.swap(i, parent)
+		h.put(i, (*h)[parent])
 		i = parent
 	}
+	h.put(i, d)
 }
 
-func (h *expiry) down(i int) {
+// down puts d at i or, where that ends after a child, below it.
+func (h *expiry) down(i int, d dated) {
 	for {
-		child := 2*i + 1
-		if child >= len(*h) {
-			return
+		child := h.earliest(arity*i + 1)
+		if child < 0 || d.deadline <= (*h)[child].deadline {
+			break
 		}
-		if right := child + 1; right < len(*h) && (*h)[right].deadline < (*h)[child].deadline {
-			child = right
-		}
-		if (*h)[i].deadline <= (*h)[child].deadline {
-			return
-		}
-		h.swap(i, child)
+		h.put(i, (*h)[child])
 		i = child
 	}
+	h.put(i, d)
 }
 
-func (h *expiry) swap(i, j int) {
-	s := *h
-	s[i], s[j] = s[j], s[i]
-	s[i].at, s[j].at = i, j
+// earliest is the place of the one that ends first among brothers, of which the first is at
+// first; -1 if there are none.
+func (h *expiry) earliest(first int) int {
+	if first >= len(*h) {
+		return -1
+	}
+	found := first
+	for i := first + 1; i < min(first+arity, len(*h)); i++ {
+		if (*h)[i].deadline < (*h)[found].deadline {
+			found = i
+		}
+	}
+	return found
+}
+
+func (h *expiry) put(i int, d dated) {
+	(*h)[i] = d
+	d.lease.at = i
 }

@@ -42,11 +42,12 @@ func (s *Store) records(t interface {
 		if len(sh.leases) != len(sh.expiry) {
 			t.Fatalf("shard %d: %d leases, %d in the heap", i, len(sh.leases), len(sh.expiry))
 		}
-		for at, l := range sh.expiry {
-			if l.at != at || sh.leases[l.key] != l {
-				t.Fatalf("shard %d: the lease at %d says it is at %d", i, at, l.at)
+		for at, d := range sh.expiry {
+			l := d.lease
+			if l.at != at || sh.leases[l.key] != l || l.deadline != d.deadline {
+				t.Fatalf("shard %d: the lease at %d says it is at %d and ends at %d, the heap %d", i, at, l.at, l.deadline, d.deadline)
 			}
-			if parent := sh.expiry[(max(at, 1)-1)/2]; parent.deadline > l.deadline {
+			if parent := sh.expiry[(max(at, 1)-1)/arity]; parent.deadline > l.deadline {
 				t.Fatalf("shard %d: the lease at %d ends before its parent", i, at)
 			}
 		}

@@ -54,14 +54,14 @@ func (sh *shard) reap(now time.Duration) bool {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	for range reapBatch {
-		if len(sh.expiry) == 0 || sh.expiry[0].live(now) {
+		if len(sh.expiry) == 0 || sh.expiry[0].lease.live(now) {
 			sh.shrink()
 			return false
 		}
-		if sh.recordEnd(sh.expiry[0]) != nil {
+		if sh.recordEnd(sh.expiry[0].lease) != nil {
 			return false // it will not be written, and memory must not say that it was
 		}
-		sh.remove(sh.expiry[0])
+		sh.remove(sh.expiry[0].lease)
 	}
 	return true
 }

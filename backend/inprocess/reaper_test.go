@@ -123,7 +123,7 @@ func TestUnusedRecordsAreFew(t *testing.T) {
 		sh.insert(fmt.Sprint("k", i), int64(i), time.Second)
 	}
 	for len(sh.expiry) > 0 {
-		sh.remove(sh.expiry[0])
+		sh.remove(sh.expiry[0].lease)
 	}
 	unused := 0
 	for l := sh.unused; l != nil; l = l.next {
@@ -182,7 +182,7 @@ func TestShrinkIsBounded(t *testing.T) {
 	if len(sh.leases) != stay || sh.peak != 5*stay {
 		t.Errorf("%d leases, peak %d; want no shrink yet", len(sh.leases), sh.peak)
 	}
-	sh.remove(sh.expiry[0])
+	sh.remove(sh.expiry[0].lease)
 	s.reap()
 	if sh.peak != maxMoved {
 		t.Errorf("peak %d, want %d after the shrink", sh.peak, maxMoved)
@@ -228,7 +228,7 @@ func TestExpiryStaysInOrder(t *testing.T) {
 			if len(sh.expiry) == 0 {
 				rt.Skip("the shard is empty")
 			}
-			return sh.expiry[rapid.IntRange(0, len(sh.expiry)-1).Draw(rt, "lease")]
+			return sh.expiry[rapid.IntRange(0, len(sh.expiry)-1).Draw(rt, "lease")].lease
 		}
 		insert := func(rt *rapid.T) {
 			next++
@@ -245,8 +245,8 @@ func TestExpiryStaysInOrder(t *testing.T) {
 			"reap": func(rt *rapid.T) {
 				now := time.Duration(rapid.Int64Range(0, 8).Draw(rt, "now"))
 				sh.reap(now)
-				for _, l := range sh.expiry {
-					if !l.live(now) {
+				for _, d := range sh.expiry {
+					if l := d.lease; !l.live(now) {
 						rt.Fatalf("a lease that ended at %d is there after the reaper came at %d", l.deadline, now)
 					}
 				}
