@@ -3,6 +3,7 @@ package pgwire_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"testing"
@@ -199,6 +200,30 @@ func TestNoticesAreNotHeldBack(t *testing.T) {
 			}
 		case *pgproto3.ReadyForQuery:
 			return
+		}
+	}
+}
+
+// TestALongAnswerThatStops: what the upstream has sent of it arrives, also if for efficiency's sake
+// it is waited for more, and the rest arrives when it comes.
+func TestALongAnswerThatStops(t *testing.T) {
+	server, direct := startProxied(t)
+	const rows, kept = 300_000, 1000 // PostgreSQL keeps 8 KB
+	queryOne(t, direct, "select pg_advisory_lock(42)")
+	_, hijacked, _ := begin(t, server.addr, fmt.Sprintf("select g, case g when %d then pg_advisory_lock(42) end from generate_series(1, %[1]d) g", rows))
+	if err := hijacked.Conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	for got := 0; got < rows; {
+		m, err := hijacked.Frontend.Receive()
+		if err != nil {
+			t.Fatalf("after %d rows: %v", got, err)
+		}
+		if _, ok := m.(*pgproto3.DataRow); ok {
+			got++
+		}
+		if got == rows-kept {
+			queryOne(t, direct, "select pg_advisory_unlock(42)")
 		}
 	}
 }

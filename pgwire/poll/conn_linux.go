@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -34,6 +35,7 @@ type Conn struct {
 	reader func()
 	writer func()
 	gone   func()
+	heard  time.Time // while it gathers: when the kernel last had news
 	// A goroutine that waits has a channel here, which is closed for it.
 	waitsToRead, waitsToWrite chan struct{}
 	readBy, writeBy           deadline
@@ -60,6 +62,31 @@ func (c *Conn) OnReadable(read func()) {
 
 // Wake has the loop call the reader, if there is one, whether there is input or not.
 func (c *Conn) Wake() { c.loop.post(c) }
+
+// Gather has input told of when there are least bytes of it, the peer is gone, or for a millisecond or
+// two there were fewer, which ends it. It is for a peer that sends much in small portions:
+// each would wake the loop. 1 ends it too. Only a callback of the loop may call it. On
+// a Unix socket it does nothing.
+func (c *Conn) Gather(least int) {
+	c.loop.gathering = slices.DeleteFunc(c.loop.gathering, func(other *Conn) bool { return other == c })
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.fd < 0 {
+		return
+	}
+	c.heard = time.Time{}
+	if err := syscall.SetsockoptInt(c.fd, syscall.SOL_SOCKET, syscall.SO_RCVLOWAT, least); err == nil && least > 1 {
+		c.heard = time.Now()
+		c.loop.gathering = append(c.loop.gathering, c)
+	}
+}
+
+// heardSince tells whether the kernel had news since then.
+func (c *Conn) heardSince(then time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.fd >= 0 && c.heard.After(then)
+}
 
 // OnWritable has the loop call write once: as soon as something can be written, or the write
 // deadline has passed.
@@ -125,6 +152,9 @@ func (c *Conn) take(events uint32) (read, write func()) {
 	defer c.mu.Unlock()
 	if c.fd < 0 {
 		return nil, nil
+	}
+	if !c.heard.IsZero() {
+		c.heard = time.Now()
 	}
 	if events&(writable|always) != 0 || events == posted && c.writeBy.passed {
 		write, c.writer = c.writer, nil

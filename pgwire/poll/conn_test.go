@@ -246,3 +246,96 @@ func TestClosedDescriptor(t *testing.T) {
 	near.OnReadable(func() {})
 	near.happened(syscall.EPOLLIN) // which was reported before
 }
+
+// lowWater is how many bytes the kernel wants before it tells of input.
+func lowWater(t *testing.T, c *Conn) int {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n, err := syscall.GetsockoptInt(c.fd, syscall.SOL_SOCKET, syscall.SO_RCVLOWAT)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// onLoop runs do in a callback.
+func onLoop(c *Conn, do func()) {
+	done := make(chan struct{})
+	c.OnReadable(func() {
+		c.OnReadable(nil)
+		do()
+		close(done)
+	})
+	c.Wake()
+	<-done
+}
+
+// TestGather: a connection that gathers is told of less when no more comes, of its peer's end, and of
+// what a goroutine waits for; and it is as it was afterwards.
+func TestGather(t *testing.T) {
+	const many = 1 << 15
+	for _, c := range []struct {
+		name string
+		send func(net.Conn) error
+		want error
+	}{
+		{"less than it waits for", func(far net.Conn) error { _, err := far.Write(make([]byte, 10)); return err }, nil},
+		{"more", func(far net.Conn) error { _, err := far.Write(make([]byte, 2*many)); return err }, nil},
+		{"the end", net.Conn.Close, io.EOF},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := startLoop(t)
+			near, far := connect(t, l, "tcp", "127.0.0.1:0")
+			wanted := 0
+			onLoop(near, func() { // before the loop can end it again
+				near.Gather(many)
+				wanted = lowWater(t, near)
+			})
+			if wanted != many {
+				t.Errorf("%d bytes are wanted, not %d", wanted, many)
+			}
+			read := make(chan error, 1)
+			near.OnReadable(func() {
+				switch _, err := near.TryRead(make([]byte, many)); {
+				case errors.Is(err, ErrWouldBlock): // its time was over
+				default:
+					near.OnReadable(nil)
+					read <- err
+				}
+			})
+			if err := c.send(far); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-read; !errors.Is(err, c.want) {
+				t.Errorf("read: %v, want %v", err, c.want)
+			}
+			onLoop(near, func() { near.Gather(1) })
+			if n := lowWater(t, near); n != 1 || len(l.gathering) > 0 {
+				t.Errorf("%d bytes are wanted afterwards, %d connections gather", n, len(l.gathering))
+			}
+		})
+	}
+}
+
+// TestGatherEndsByItself: for a goroutine that waits, for nobody, and for a connection that was closed.
+func TestGatherEndsByItself(t *testing.T) {
+	l := startLoop(t)
+	near, far := connect(t, l, "tcp", "127.0.0.1:0")
+	closed, _ := connect(t, l, "tcp", "127.0.0.1:0")
+	onLoop(closed, func() { closed.Gather(1 << 10) })
+	onLoop(near, func() { near.Gather(1 << 10) })
+	closed.Close()
+	if _, err := far.Write([]byte("a")); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := near.Read(make([]byte, 10)); n != 1 || err != nil {
+		t.Errorf("Read = %d, %v", n, err)
+	}
+	for gathering := -1; gathering != 0; { // until the loop has looked once more
+		onLoop(near, func() { gathering = len(l.gathering) })
+	}
+	if n := lowWater(t, near); n != 1 {
+		t.Errorf("%d bytes are wanted", n)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"sync"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -19,6 +20,8 @@ type Loop struct {
 	epoll int
 	wake  int // an eventfd: somebody has posted something, or the loop is to end
 	done  chan struct{}
+	// gathering are the connections that wait for more than a byte. The loop's thread has them.
+	gathering []*Conn
 
 	mu     sync.Mutex
 	conns  []*Conn // by descriptor
@@ -147,11 +150,12 @@ const briefly = 1
 // on an idle one is nobody. On a busy one more has come by its turn, and is done at one go: less
 // switching for all, and fewer ones to be woken, which those pay for who send to us.
 func (l *Loop) look(events []syscall.EpollEvent) int {
+	l.endGathering()
 	if n := l.wait(events, 0); n > 0 {
 		return n
 	}
 	n := l.wait(events, briefly)
-	if n == 0 {
+	if n == 0 && len(l.gathering) == 0 {
 		n, _ = syscall.EpollWait(l.epoll, events, -1) // -1: EINTR
 	}
 	if n <= 0 {
@@ -159,6 +163,20 @@ func (l *Loop) look(events []syscall.EpollEvent) int {
 	}
 	_, _, _ = syscall.RawSyscall(syscall.SYS_SCHED_YIELD, 0, 0, 0)
 	return max(l.wait(events, 0), 0)
+}
+
+// endGathering ends that of connections which have heard nothing for long enough.
+func (l *Loop) endGathering() {
+	if len(l.gathering) == 0 {
+		return
+	}
+	latest := time.Now().Add(-briefly * time.Millisecond)
+	for i := len(l.gathering) - 1; i >= 0; i-- { // backwards, as they leave
+		if c := l.gathering[i]; !c.heardSince(latest) {
+			c.Gather(1)
+			c.happened(readable)
+		}
+	}
 }
 
 // wait is epoll_wait, untold to the scheduler. It is negative if a signal ended it.

@@ -28,6 +28,9 @@ var ErrWouldBlock = errors.New("operation would block")
 // OnReadable does nothing.
 func (*Conn) OnReadable(func()) {}
 
+// Gather does nothing.
+func (*Conn) Gather(int) {}
+
 // OnWritable does nothing.
 func (*Conn) OnWritable(func()) {}
 
