@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"runtime"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -171,8 +172,8 @@ func (l *Loop) endGathering() {
 		return
 	}
 	latest := time.Now().Add(-briefly * time.Millisecond)
-	for i := len(l.gathering) - 1; i >= 0; i-- { // backwards, as they leave
-		if c := l.gathering[i]; !c.heardSince(latest) {
+	for _, c := range slices.Backward(l.gathering) { // backwards, since they leave
+		if !c.heardSince(latest) {
 			c.Gather(1)
 			c.happened(readable)
 		}
