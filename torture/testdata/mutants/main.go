@@ -30,8 +30,9 @@ const (
 	pool  = "backend/inprocess/pool.go"
 	lua   = "backend/redis/lua/"
 
-	quiet  = "TestTortureMemory/quiet"
-	killed = "TestTortureDurable/killed_proxy"
+	quiet   = "TestTortureMemory/quiet"
+	killed  = "TestTortureDurable/killed_proxy"
+	stopped = "TestTortureRedis/stopped_Redis"
 )
 
 var mutants = []mutant{
@@ -66,8 +67,8 @@ var mutants = []mutant{
 	{"Redis: token as a Lua number", lua + "acquire.lua", "token = digits(token)", "token = tostring(token)", "TestTortureRedis/quiet"},
 	{"Redis: nonce not looked at", lua + "claim.lua", "if answer then", "if false then", "TestTortureRedis/lost_answers"},
 	{"Redis: nonce new for each copy", "backend/redis/call.go", "\tc.notAfter = s.clock.now()", "\tc.nonce = s.nonce()\n\tc.notAfter = s.clock.now()", "TestTortureRedis/lost_answers"},
-	{"Redis: outage told as false", "backend/redis/lock.go", "if err != nil || !grant.Acquired", "if err != nil { return backend.Grant{}, nil }\n\t\tif !grant.Acquired", "TestTortureRedis/stopped_Redis"},
-	{"Redis: lost answers told as done", "backend/redis/lock.go", "return r.word == \"YES\", err", "return r.word == \"YES\" || err != nil, nil", "TestTortureRedis/stopped_Redis"},
+	{"Redis: outage told as false", "backend/redis/lock.go", "if err != nil || !grant.Acquired", "if err != nil { return backend.Grant{}, nil }\n\t\tif !grant.Acquired", stopped},
+	{"Redis: lost answers told as done", "backend/redis/lock.go", "return r.word == \"YES\", err", "return r.word == \"YES\" || err != nil, nil", stopped},
 	{"Redis: a loss is not minded", "backend/redis/watch.go", "if w.state.Lost != \"\" {\n\t\treturn\n", "if true {\n\t\treturn\n", "TestTortureLossyRedis/killed_Redis_with_RDB_only"},
 	{"Redis: token = last + 1 only", lua + "acquire.lua", "math.max(tonumber(last) + 1, tonumber(now), tonumber(floor) + 1)", "tonumber(last) + 1", "TestTortureLossyRedis/killed_Redis_with_RDB_only"},
 }
@@ -114,8 +115,11 @@ func (m mutant) run(root, tmp string) (verdict string, caught bool) {
 	check(os.WriteFile(overlay, spec, 0o600))
 
 	duration := "5s"
-	if m.test == killed {
-		duration = "40s" // it shows when the kill comes at the right moment
+	switch m.test { // it shows when the fault comes at the right moment
+	case killed:
+		duration = "40s"
+	case stopped:
+		duration = "20s"
 	}
 	cmd := exec.Command("go", "test", "-count=1", "-vet=off", "-timeout=5m", "-overlay", overlay, "-run", "^"+m.test+"$",
 		"./cmd/raisinproxy", "-torture", duration)
