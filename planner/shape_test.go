@@ -151,6 +151,23 @@ func TestShapesAreShared(t *testing.T) {
 	}
 }
 
+// TestATextThatLooksLikeAShape is not taken for one, and does not disturb it.
+func TestATextThatLooksLikeAShape(t *testing.T) {
+	p, o := New(Config{CacheBytes: 1 << 20}), Options{Standard: true}
+	const text, alike = "SELECT * FROM raisin_lock_acquire('a', '5')", "SELECT * FROM raisin_lock_acquire(\x00s, \x00s)"
+	for range 2 {
+		for _, text := range []string{text, alike} {
+			script, ok := p.Cached(text, o)
+			if !ok {
+				script = p.Plan(text, o)
+			}
+			if got, want := execute(script), execute(New(Config{}).plan(text, o)); !reflect.DeepEqual(got, want) {
+				t.Errorf("%q\nis  %+v\nnot %+v", text, got, want)
+			}
+		}
+	}
+}
+
 // TestShapesKeepTexts: what a plan says does not change when the caller's text does.
 func TestShapesKeepTexts(t *testing.T) {
 	p, o := New(Config{CacheBytes: 1 << 20}), Options{Standard: true}
