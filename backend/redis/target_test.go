@@ -141,8 +141,7 @@ func TestAReplicaIsNotTakenForAMaster(t *testing.T) {
 func TestADemotedMasterAnswersNothing(t *testing.T) {
 	master := redistest.Start(t)
 	o := options(t, master.URL())
-	// A copy that is not answered in three eighths of it is in doubt, which is another story.
-	o.Timeout = time.Second
+	o.Timeout = 400 * time.Millisecond
 	s := open(t, o)
 	token := mustAcquire(t, s, "k", time.Minute)
 	mustClaim(t, s, "p", 1, 10, 9)
