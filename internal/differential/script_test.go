@@ -1,0 +1,211 @@
+package differential
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// statement is one entry of the corpus: what a session says, step by step, and the values
+// of $1, $2, … in it.
+type statement struct {
+	section string
+	steps   []string
+	params  []string
+	// certain: the form is one of those that are always answered.
+	certain bool
+	// slow: it waits for a time-out, so one plan is enough.
+	slow bool
+	// untold: what is answered is a matter of its own (EXPLAIN), only errors and calls count.
+	untold bool
+	// standIn is how the steps are spelled for the stand-ins where that differs.
+	standIn []string
+}
+
+func (s *statement) String() string {
+	text := strings.Join(s.steps, " ;; ")
+	if len(s.params) > 0 {
+		text += fmt.Sprintf(" -- %q", s.params)
+	}
+	return text
+}
+
+func (s *statement) contains(words ...string) bool {
+	return slices.ContainsFunc(s.steps, func(step string) bool {
+		return slices.ContainsFunc(words, func(word string) bool {
+			return strings.Contains(strings.ToUpper(step), word)
+		})
+	})
+}
+
+// writes says whether the tables may be other ones afterwards.
+func (s *statement) writes() bool {
+	return s.contains("INSERT", "UPDATE", "DELETE", "MERGE", "NEXTVAL", "COPY", "CREATE", "INTO", "TRUNCATE", "ALTER", "EXECUTE")
+}
+
+// under says whether a statement is to be run under a plan. What reads nothing has but one.
+func (s *statement) under(p plan) bool {
+	simple := s.slow || !s.contains("FROM", "USING", "JOIN", "TABLE")
+	return !simple || p.settings == "" && (p.analysed || !s.slow)
+}
+
+// settles says whether the session may be another one afterwards.
+func (s *statement) settles() bool {
+	return s.contains("SET ", "PREPARE", "DECLARE", "TEMP", "CURSOR")
+}
+
+// protocol is how statements are sent.
+type protocol string
+
+const (
+	simple   protocol = "simple"
+	extended protocol = "extended"
+)
+
+// takes says whether a statement can be sent so: parameters have no values in a simple
+// query, and several statements are no text of the extended protocol.
+func (p protocol) takes(s *statement) bool {
+	for _, step := range s.steps {
+		sql, _ := onTheSide(step)
+		if p == simple && len(s.params) > 0 || p == extended && strings.Contains(sql, ";") {
+			return false
+		}
+	}
+	return true
+}
+
+// answer is what a step was told.
+type answer struct {
+	// text is the description of the result, its rows, tags, and the SQLSTATE.
+	text string
+	code string // SQLSTATE; lost: of no answer
+	// rows that were returned or changed.
+	rows int64
+	// calls that the stand-ins, or the store, were asked for; undone are those of the
+	// proxy that gave something back.
+	calls    []call
+	warnings []string
+}
+
+const lost = "the connection was lost"
+
+// onTheSide: a step "side: …" is said on another connection, before the stand-ins and
+// behind the proxy alike.
+func onTheSide(step string) (sql string, side bool) { return strings.CutPrefix(step, "side: ") }
+
+// ask sends one statement and collects the answer but for the calls.
+func ask(ctx context.Context, conn *pgconn.PgConn, p protocol, sql string, params []string) answer {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	var a answer
+	var out strings.Builder
+	err := send(ctx, conn, p, sql, params, func(r *pgconn.Result) { a.note(&out, r, !strings.Contains(strings.ToUpper(sql), "ORDER BY")) })
+	var told *pgconn.PgError
+	switch {
+	case errors.As(err, &told) && !conn.IsClosed():
+		a.code = told.Code
+		fmt.Fprintf(&out, "error %s", told.Code)
+	case err != nil:
+		a.code = lost
+		fmt.Fprintf(&out, "%s: %v", lost, err)
+	}
+	a.text = strings.TrimSuffix(out.String(), "\n")
+	return a
+}
+
+func send(ctx context.Context, conn *pgconn.PgConn, p protocol, sql string, params []string, note func(*pgconn.Result)) error {
+	if copies := strings.HasPrefix(sql, "COPY") && strings.Contains(sql, "STDOUT") && !strings.Contains(sql, ";"); copies && p == simple {
+		var lines bytes.Buffer
+		tag, err := conn.CopyTo(ctx, &lines, sql)
+		r := &pgconn.Result{CommandTag: tag}
+		for line := range strings.Lines(lines.String()) {
+			r.Rows = append(r.Rows, [][]byte{[]byte(strings.TrimSuffix(line, "\n"))})
+		}
+		note(r)
+		return err
+	}
+	if p == simple {
+		results := conn.Exec(ctx, sql)
+		for results.NextResult() {
+			note(results.ResultReader().Read())
+		}
+		return results.Close()
+	}
+	values := make([][]byte, len(params))
+	for i, v := range params {
+		values[i] = []byte(v)
+	}
+	r := conn.ExecParams(ctx, sql, values[:min(len(values), parameters(sql))], nil, nil, nil).Read()
+	note(r)
+	return r.Err
+}
+
+// parameters is the greatest number of a parameter in a text.
+func parameters(sql string) int {
+	n := 9
+	for n > 0 && !strings.Contains(sql, "$"+strconv.Itoa(n)) {
+		n--
+	}
+	return n
+}
+
+// note adds a result to an answer. Rows in no order of the statement's are sorted.
+func (a *answer) note(out *strings.Builder, r *pgconn.Result, anyOrder bool) {
+	for _, field := range r.FieldDescriptions {
+		fmt.Fprintf(out, "%s:%s ", field.Name, typeName(field.DataTypeOID))
+	}
+	if len(r.FieldDescriptions) > 0 {
+		out.WriteByte('\n')
+	}
+	lines := make([]string, len(r.Rows))
+	for i, row := range r.Rows {
+		values := make([]string, len(row))
+		for j, v := range row {
+			values[j] = "NULL"
+			if v != nil {
+				values[j] = string(v)
+			}
+		}
+		lines[i] = "  " + strings.Join(values, " | ") + "\n"
+	}
+	if anyOrder {
+		slices.Sort(lines)
+	}
+	out.WriteString(strings.Join(lines, ""))
+	if tag := r.CommandTag.String(); tag != "" {
+		out.WriteString(tag + "\n")
+	}
+	a.rows += max(r.CommandTag.RowsAffected(), int64(len(r.Rows)))
+}
+
+// typeName is the number of a type that both databases number alike.
+func typeName(oid uint32) string {
+	if oid >= 16384 {
+		return "its own"
+	}
+	return strconv.FormatUint(uint64(oid), 10)
+}
+
+// call is one call of a function, as a stand-in tells of it: "claim p 1 10".
+type call string
+
+func (c call) function() string {
+	name, _, _ := strings.Cut(string(c), " ")
+	return name
+}
+
+// count says how often each call was made.
+func count(calls []call) map[call]int {
+	m := map[call]int{}
+	for _, c := range calls {
+		m[c]++
+	}
+	return m
+}
