@@ -157,7 +157,8 @@ func newDirect(t *testing.T, p plan, database string, on *tablesOf) *direct {
 	t.Helper()
 	d := &direct{plan: p, on: on}
 	d.conn = connect(t, database, "alice", func(c *pgconn.Config) {
-		c.RuntimeParams["options"] = p.settings
+		// What is switched off counts as expensive, and what is expensive would be compiled.
+		c.RuntimeParams["options"] = "-c jit=off " + p.settings
 		c.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) {
 			if told, ok := strings.CutPrefix(n.Message, "call: "); ok {
 				d.calls = append(d.calls, call(told))
