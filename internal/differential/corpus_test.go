@@ -28,6 +28,7 @@ func corpus() []section {
 		{"transactions", texts(transactions)},
 		{"failures", failing()},
 		{"left of a call", texts(leftOfCalls)},
+		{"pipelines", pipelines()},
 	}
 	seen := map[string]bool{}
 	for i := range sections {
@@ -242,7 +243,7 @@ var writing = []string{
 	"UPDATE seats SET fence = (SELECT remaining FROM {C})",
 	"UPDATE seats SET fence = (SELECT remaining FROM {C}) WHERE id = 'none'",
 	"UPDATE seats SET fence = c.remaining FROM {C} c",
-	"UPDATE seats SET fence = c.remaining FROM {C} c WHERE id = 'none'",
+	"UPDATE seats SET fence = c.remaining FROM {C} c WHERE fence > 100",
 	"UPDATE seats SET fence = c.remaining FROM {C} c WHERE c.claimed AND id = '14A' RETURNING *",
 	"UPDATE seats SET fence = c.remaining FROM {C} c, nothing WHERE seats.id = '14A'",
 	"UPDATE seats s SET fence = c.remaining FROM jobs j, {C} c WHERE j.n = s.fence AND c.claimed",
@@ -251,20 +252,20 @@ var writing = []string{
 	"UPDATE seats SET fence = c.remaining FROM {C} c WHERE seats.id = '14A' AND seats.id = '14B'",
 	"UPDATE seats SET fence = 1 WHERE fence > (row.claim('p', 1, 10)).remaining",
 	"UPDATE seats SET fence = 1 WHERE EXISTS (SELECT 1 FROM {C} c WHERE c.claimed)",
-	"UPDATE seats SET fence = 1 WHERE id = 'none' AND EXISTS (SELECT 1 FROM {C} c WHERE c.claimed)",
+	"UPDATE seats SET fence = 1 WHERE fence > 100 AND EXISTS (SELECT 1 FROM {C} c WHERE c.claimed)",
 	"UPDATE seats SET fence = 1 WHERE id = '14A' RETURNING {c}",
 	"UPDATE seats SET (buyer, fence) = (SELECT 'x', remaining FROM {C}) WHERE id = '14A'",
 	"UPDATE nothing SET id = c.remaining FROM {C} c",
 	"UPDATE parted SET v = c.remaining FROM {C} c WHERE id = 1",
 	"UPDATE parted SET v = c.remaining FROM {C} c WHERE id = 100",
-	"UPDATE owned SET id = c.remaining FROM {C} c WHERE owner = 'bob'",
+	"UPDATE owned SET id = c.remaining FROM {C} c WHERE id > 100",
 	"UPDATE jobs SET n = c.remaining FROM {C} c WHERE key = 'k1'",
 	"DELETE FROM seats USING {C} c WHERE c.claimed",
-	"DELETE FROM seats USING {C} c WHERE c.claimed AND id = 'none'",
+	"DELETE FROM seats USING {C} c WHERE c.claimed AND fence > 100",
 	"DELETE FROM seats USING {C} c WHERE false",
 	"DELETE FROM seats USING jobs j, {C} c WHERE j.n = seats.fence RETURNING seats.id, c.remaining",
 	"DELETE FROM seats WHERE (row.claim('p', 1, 10)).claimed",
-	"DELETE FROM seats WHERE id = 'none' AND (row.claim('p', 1, 10)).claimed",
+	"DELETE FROM seats WHERE fence > 100 AND (row.claim('p', 1, 10)).claimed",
 	"DELETE FROM seats WHERE id = '14A' RETURNING {c}",
 	"DELETE FROM nothing USING {C} c RETURNING c.remaining",
 	"MERGE INTO seats s USING {C} c ON s.fence = c.remaining WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT VALUES ('new', 'x', c.remaining)",
@@ -279,11 +280,9 @@ var writing = []string{
 	"MERGE INTO seats s USING jobs j ON s.fence = j.n AND (row.claim('p', 1, 10)).claimed WHEN MATCHED THEN DELETE",
 	"WITH c AS (SELECT * FROM {C}) MERGE INTO seats s USING c ON s.id = '14B' WHEN MATCHED THEN UPDATE SET fence = c.remaining",
 	"WITH c AS (SELECT * FROM {C}) MERGE INTO seats s USING jobs j ON s.fence = j.n WHEN MATCHED THEN DELETE",
-	"CREATE TABLE made AS SELECT * FROM {C} c ;; SELECT * FROM made ;; DROP TABLE made",
+	"CREATE TEMP TABLE made AS SELECT * FROM {C} c ;; SELECT * FROM made ;; DROP TABLE made",
 	"CREATE TEMP TABLE made AS SELECT * FROM {C} c WITH NO DATA ;; SELECT * FROM made ;; DROP TABLE made",
 	"SELECT * INTO TEMP made FROM {C} c ;; SELECT * FROM made ;; DROP TABLE made",
-	"CREATE TEMP TABLE IF NOT EXISTS jobs AS SELECT * FROM {C} c ;; DROP TABLE pg_temp.jobs",
-	"CREATE TABLE IF NOT EXISTS jobs AS SELECT * FROM {C} c",
 }
 
 var places = []string{
@@ -351,7 +350,7 @@ var locking = []string{
 	"SELECT 1 FROM {L} l WHERE NOT l.acquired", "SELECT 1 FROM {L} l WHERE l.token IS NULL", "SELECT l.token FROM {L} l WHERE l.acquired IS NULL",
 	"SELECT {l} ;; SELECT 1 FROM {L} l WHERE NOT l.acquired",
 	"SELECT l.token, j.id FROM {L} l, jobs j WHERE j.key = l.key", "SELECT l.token, j.id FROM from.acquire('k1', 1000) l JOIN jobs j USING (key)", "SELECT l.token, j.id FROM from.acquire('k1', 1000) l NATURAL JOIN jobs j", "SELECT l.token FROM from.acquire('k1', 1000) l NATURAL JOIN nothing",
-	"UPDATE seats SET fence = l.token FROM {L} l WHERE l.acquired AND id = '14A'", "UPDATE seats SET fence = l.token FROM {L} l WHERE l.acquired AND id = 'none'", "UPDATE seats SET fence = token FROM {L} l WHERE acquired AND id = '14A' AND coalesce(fence, 0) < token RETURNING fence",
+	"UPDATE seats SET fence = l.token FROM {L} l WHERE l.acquired AND id = '14A'", "UPDATE seats SET fence = l.token FROM {L} l WHERE l.acquired AND fence > 100", "UPDATE seats SET fence = token FROM {L} l WHERE acquired AND id = '14A' AND coalesce(fence, 0) < token RETURNING fence",
 	"SELECT id, json.acquire('k' || id, 1000) FROM jobs WHERE state = 'ready' ORDER BY id ;; SELECT id, json.acquire('k' || id, 1000) FROM jobs ORDER BY id",
 	"SELECT (row.acquire('k', 1000)).token, (row.acquire('k2', 1000)).token", "SELECT (row.acquire('k', 1000)).nope", "SELECT (row.acquire('k', 1000)).key || 'x'",
 	"WITH l AS (SELECT * FROM {L}) SELECT * FROM l WHERE acquired AND NOT EXISTS (SELECT 1 FROM jobs WHERE key = 'k1')",
@@ -473,6 +472,25 @@ func failing() []*statement {
 	}) {
 		s.slow = true
 		all = append(all, s)
+	}
+	return all
+}
+
+// pipelines are steps that are sent together and end with one Sync, as drivers send batches.
+func pipelines() []*statement {
+	all := texts([]string{
+		"SELECT * FROM {C} ;; SELECT * FROM {C}",
+		"SELECT 1 ;; SELECT * FROM {C} ;; SELECT id FROM jobs ORDER BY id",
+		"INSERT INTO orders(idem, remaining) SELECT 'a', remaining FROM {C} ;; INSERT INTO orders(idem, remaining) SELECT 'b', remaining FROM {C}",
+		"INSERT INTO orders(idem, remaining) SELECT 'a', remaining FROM {C} ;; INSERT INTO orders(idem, remaining) SELECT 'b', remaining FROM {C} ;; INSERT INTO orders(idem, remaining) SELECT 'seen', remaining FROM {C}",
+		"INSERT INTO orders(idem, remaining) SELECT 'seen', remaining FROM {C} ;; INSERT INTO orders(idem, remaining) SELECT 'b', remaining FROM {C}",
+		"SELECT {c} ;; SELECT 1 / 0", "SELECT {c} ;; SELECT nope", "SELECT {c} ;; SELECT 1 / 0 ;; SELECT {d}", "SELECT 1 / 0 ;; SELECT {c}", "SELECT {c} ;; SELECT * FROM secret", "SELECT {l} ;; INSERT INTO later VALUES (1)", "SELECT {l} ;; SELECT id FROM jobs ;; SELECT json.claim('q', 0, 10)", "SELECT id, {c} FROM jobs ORDER BY id ;; SELECT 1 / 0", "INSERT INTO orders(idem) VALUES ('a') ;; SELECT * FROM {C} c WHERE NOT EXISTS (SELECT 1 FROM orders o WHERE o.idem = 'a')",
+		"BEGIN ;; SELECT * FROM {C} ;; COMMIT", "BEGIN ;; SELECT * FROM {C} ;; SELECT 1 / 0", "BEGIN ;; INSERT INTO later SELECT 1 FROM {C} ;; COMMIT", "SELECT * FROM {C} ;; COMMIT ;; SELECT 1 / 0", "SELECT c.*, j.id FROM jobs j, {C} c ORDER BY id ;; TRUNCATE jobs", "SELECT id, {c} FROM jobs ORDER BY id ;; TRUNCATE jobs ;; SELECT count(*) FROM jobs", "PREPARE s AS SELECT * FROM {C} ;; EXECUTE s ;; EXECUTE s ;; SELECT 1 / 0", "DECLARE cu CURSOR FOR SELECT * FROM {C} ;; FETCH 1 FROM cu", "SELECT {c} ;; SAVEPOINT a", "EXPLAIN SELECT * FROM {C} ;; SELECT 1 / 0",
+	})
+	for _, s := range all {
+		s.pipelined = true
+		s.steps = []string{strings.Join(s.steps, stepDivider)}
+		s.untold = strings.HasPrefix(s.steps[0], "EXPLAIN")
 	}
 	return all
 }

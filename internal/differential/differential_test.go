@@ -32,7 +32,7 @@ func TestCallsAsPostgres(t *testing.T) {
 				if !wanted.MatchString(s.String()) {
 					continue
 				}
-				for _, p := range []protocol{simple, extended} {
+				for _, p := range protocols(s) {
 					if p.takes(s) {
 						sum.compare(t, through, sessions, s, p)
 					}

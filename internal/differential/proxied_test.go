@@ -221,7 +221,7 @@ func (p *proxied) run(ctx context.Context, s *statement, proto protocol) (o outc
 			a.calls, keeps = p.store.made()
 		}
 		o.answers, kept = append(o.answers, a), append(kept, keeps)
-		if err != nil || a.code == refused || a.code == lost {
+		if err != nil || a.isRefusal(step) || a.code == lost {
 			break
 		}
 	}

@@ -23,6 +23,8 @@ type statement struct {
 	certain bool
 	// slow: it waits for a time-out, so one plan is enough.
 	slow bool
+	// pipelined: all steps are sent together, in the extended protocol.
+	pipelined bool
 	// untold: what is answered is a matter of its own (EXPLAIN), only errors and calls count.
 	untold bool
 	// standIn is how the steps are spelled for the stand-ins where that differs.
@@ -30,7 +32,7 @@ type statement struct {
 }
 
 func (s *statement) String() string {
-	text := strings.Join(s.steps, " ;; ")
+	text := strings.ReplaceAll(strings.Join(s.steps, " ;; "), stepDivider, " ;; ")
 	if len(s.params) > 0 {
 		text += fmt.Sprintf(" -- %q", s.params)
 	}
@@ -65,16 +67,29 @@ func (s *statement) settles() bool {
 type protocol string
 
 const (
-	simple   protocol = "simple"
-	extended protocol = "extended"
+	simple    protocol = "simple"
+	extended  protocol = "extended"
+	prepared  protocol = "prepared" // once, and executed twice
+	pipelined protocol = "pipelined"
 )
+
+// protocols are those in which a statement is tried.
+func protocols(s *statement) []protocol {
+	switch {
+	case s.pipelined:
+		return []protocol{pipelined}
+	case s.certain || len(s.params) > 0:
+		return []protocol{simple, extended, prepared}
+	}
+	return []protocol{simple, extended}
+}
 
 // takes says whether a statement can be sent so: parameters have no values in a simple
 // query, and several statements are no text of the extended protocol.
 func (p protocol) takes(s *statement) bool {
 	for _, step := range s.steps {
 		sql, _ := onTheSide(step)
-		if p == simple && len(s.params) > 0 || p == extended && strings.Contains(sql, ";") {
+		if p == simple && len(s.params) > 0 || p != simple && strings.Contains(sql, ";") {
 			return false
 		}
 	}
@@ -131,6 +146,9 @@ func send(ctx context.Context, conn *pgconn.PgConn, p protocol, sql string, para
 		note(r)
 		return err
 	}
+	if p == pipelined {
+		return sendTogether(ctx, conn, strings.Split(sql, stepDivider), note)
+	}
 	if p == simple {
 		results := conn.Exec(ctx, sql)
 		for results.NextResult() {
@@ -138,13 +156,40 @@ func send(ctx context.Context, conn *pgconn.PgConn, p protocol, sql string, para
 		}
 		return results.Close()
 	}
-	values := make([][]byte, len(params))
-	for i, v := range params {
-		values[i] = []byte(v)
+	values := make([][]byte, min(len(params), parameters(sql)))
+	for i := range values {
+		values[i] = []byte(params[i])
 	}
-	r := conn.ExecParams(ctx, sql, values[:min(len(values), parameters(sql))], nil, nil, nil).Read()
-	note(r)
-	return r.Err
+	if p == extended {
+		r := conn.ExecParams(ctx, sql, values, nil, nil, nil).Read()
+		note(r)
+		return r.Err
+	}
+	if _, err := conn.Prepare(ctx, "twice", sql, nil); err != nil {
+		return err
+	}
+	for range 2 {
+		r := conn.ExecPrepared(ctx, "twice", values, nil, nil).Read()
+		if note(r); r.Err != nil {
+			return errors.Join(r.Err, conn.Deallocate(ctx, "twice"))
+		}
+	}
+	return conn.Deallocate(ctx, "twice")
+}
+
+// stepDivider stands between the statements of a pipeline, which is one step.
+const stepDivider = "\x00"
+
+func sendTogether(ctx context.Context, conn *pgconn.PgConn, sqls []string, note func(*pgconn.Result)) error {
+	var batch pgconn.Batch
+	for _, sql := range sqls {
+		batch.ExecParams(sql, nil, nil, nil, nil)
+	}
+	results := conn.ExecBatch(ctx, &batch)
+	for results.NextResult() {
+		note(results.ResultReader().Read())
+	}
+	return results.Close()
 }
 
 // parameters is the greatest number of a parameter in a text.
