@@ -8,7 +8,8 @@ type section struct {
 	statements []*statement
 }
 
-// corpus is every statement once, by what it is about. Steps are divided by " ;; ";
+// corpus is every statement once, by what it is about. Steps are divided by " ;; ", and
+// what may be gone after an error follows " -- keeps ";
 // placeOf and shorthands say how calls are written.
 func corpus() []section {
 	sections := []section{
@@ -46,7 +47,8 @@ func corpus() []section {
 
 func texts(all []string) (statements []*statement) {
 	for _, text := range all {
-		statements = append(statements, &statement{steps: strings.Split(text, " ;; ")})
+		text, keeps, _ := strings.Cut(text, " -- keeps ")
+		statements = append(statements, &statement{steps: strings.Split(text, " ;; "), keeps: keeps})
 	}
 	return statements
 }
@@ -452,7 +454,7 @@ func failing() []*statement {
 		"INSERT INTO missing SELECT c.remaining FROM {C} c", "SELECT nope FROM {C} c", "SELECT c.nope FROM jobs, {C} c", "SELECT no_such_function(c.remaining) FROM {C} c", "SELECT c.remaining + 'x' FROM {C} c", "SELECT c.remaining::date FROM {C} c", "SELECT * FROM {C} c GROUP BY c.claimed", "SELECT * FROM {C} c WHERE c.remaining", "SELECT * FROM {C} c, {C} c", "SELECT FROM WHERE {C}", "SELECT id, {c} FROM missing",
 		"SELECT * FROM from.claim('p', 0, 10)", "SELECT * FROM {C} c, from.claim('q', 0, 10) d", "SELECT * FROM from.claim('q', 0, 10) d, {C} c", "SELECT {c}, json.claim('q', 0, 10)", "SELECT {c}, json.restock('x', 1)", "SELECT {c} ;; SELECT json.restock('p', 5), json.restock('x', 1)", "VALUES ({c}), (json.claim('q', 0, 10))", "SELECT id, json.claim('p', 3 - id, 10) FROM jobs ORDER BY id", "SELECT id, json.acquire(CASE WHEN id < 3 THEN 'k' || id ELSE '' END, 1000) FROM jobs ORDER BY id",
 		"INSERT INTO later SELECT 1 FROM {C} c", "INSERT INTO later SELECT c.remaining FROM {C} c", "BEGIN ;; INSERT INTO later SELECT 1 FROM {C} c ;; COMMIT", "BEGIN ;; SELECT * FROM {C} ;; INSERT INTO later VALUES (1) ;; COMMIT", "BEGIN ;; INSERT INTO later SELECT 1 FROM {C} c ;; SET CONSTRAINTS ALL IMMEDIATE ;; ROLLBACK", "UPDATE later SET k = c.remaining FROM {C} c",
-		"SELECT {c}; SELECT 1 / 0", "SELECT * FROM {C}; SELECT * FROM {D}; SELECT 1 / 0", "SELECT * FROM {C}; INSERT INTO orders(idem) VALUES ('seen')", "SELECT 1 / 0; SELECT {c}", "INSERT INTO orders(idem, remaining) SELECT 'a', remaining FROM {C}; INSERT INTO orders(idem, remaining) SELECT 'b', remaining FROM {C}; INSERT INTO orders(idem, remaining) SELECT 'seen', remaining FROM {C}; SELECT 1", "SELECT {c}; SELECT json.claim('q', 0, 10)", "SELECT {l}; INSERT INTO later VALUES (1)", "SELECT {c}; COMMIT; SELECT {d}; SELECT 1 / 0", "BEGIN; SELECT {c}; SELECT 1 / 0; COMMIT", "SELECT {c}; SELECT * FROM secret", "SELECT {c}; SELECT nope", "SELECT id, {c} FROM jobs ORDER BY id; SELECT 1 / 0",
+		"SELECT {c}; SELECT 1 / 0", "SELECT * FROM {C}; SELECT * FROM {D}; SELECT 1 / 0", "SELECT * FROM {C}; INSERT INTO orders(idem) VALUES ('seen')", "SELECT 1 / 0; SELECT {c}", "INSERT INTO orders(idem, remaining) SELECT 'a', remaining FROM {C}; INSERT INTO orders(idem, remaining) SELECT 'b', remaining FROM {C}; INSERT INTO orders(idem, remaining) SELECT 'seen', remaining FROM {C}; SELECT 1", "SELECT {c}; SELECT json.claim('q', 0, 10)", "SELECT {l}; INSERT INTO later VALUES (1)", "SELECT {c}; COMMIT; SELECT {d}; SELECT 1 / 0 -- keeps 1 of pool p", "BEGIN; SELECT {c}; SELECT 1 / 0; COMMIT -- keeps 1 of pool p", "SELECT {c}; SELECT * FROM secret", "SELECT {c}; SELECT nope", "SELECT id, {c} FROM jobs ORDER BY id; SELECT 1 / 0",
 		"BEGIN ;; SELECT {c} ;; SELECT {d}, 1 / 0 ;; ROLLBACK", "BEGIN ;; SELECT * FROM {C} ;; SAVEPOINT a ;; INSERT INTO orders(idem, remaining) SELECT 'seen', remaining FROM {D} ;; ROLLBACK TO a ;; SELECT * FROM {D} ;; COMMIT", "BEGIN ;; INSERT INTO orders(idem, remaining) SELECT 'seen', remaining FROM {C} ;; COMMIT", "PREPARE s AS INSERT INTO orders(idem, remaining) SELECT 'seen', remaining FROM {C} ;; EXECUTE s ;; EXECUTE s",
 		"side: BEGIN ;; side: SELECT id FROM jobs WHERE id = 1 FOR UPDATE ;; SELECT id, c.remaining FROM jobs, {C} c WHERE id = 1 FOR UPDATE OF jobs NOWAIT ;; side: ROLLBACK",
 		"side: BEGIN ;; side: UPDATE seats SET buyer = 'x' ;; SET lock_timeout = '20ms' ;; UPDATE seats SET fence = c.remaining FROM {C} c WHERE id = '14A' ;; side: ROLLBACK",
@@ -485,7 +487,7 @@ func pipelines() []*statement {
 		"INSERT INTO orders(idem, remaining) SELECT 'a', remaining FROM {C} ;; INSERT INTO orders(idem, remaining) SELECT 'b', remaining FROM {C} ;; INSERT INTO orders(idem, remaining) SELECT 'seen', remaining FROM {C}",
 		"INSERT INTO orders(idem, remaining) SELECT 'seen', remaining FROM {C} ;; INSERT INTO orders(idem, remaining) SELECT 'b', remaining FROM {C}",
 		"SELECT {c} ;; SELECT 1 / 0", "SELECT {c} ;; SELECT nope", "SELECT {c} ;; SELECT 1 / 0 ;; SELECT {d}", "SELECT 1 / 0 ;; SELECT {c}", "SELECT {c} ;; SELECT * FROM secret", "SELECT {l} ;; INSERT INTO later VALUES (1)", "SELECT {l} ;; SELECT id FROM jobs ;; SELECT json.claim('q', 0, 10)", "SELECT id, {c} FROM jobs ORDER BY id ;; SELECT 1 / 0", "INSERT INTO orders(idem) VALUES ('a') ;; SELECT * FROM {C} c WHERE NOT EXISTS (SELECT 1 FROM orders o WHERE o.idem = 'a')",
-		"BEGIN ;; SELECT * FROM {C} ;; COMMIT", "BEGIN ;; SELECT * FROM {C} ;; SELECT 1 / 0", "BEGIN ;; INSERT INTO later SELECT 1 FROM {C} ;; COMMIT", "SELECT * FROM {C} ;; COMMIT ;; SELECT 1 / 0", "SELECT c.*, j.id FROM jobs j, {C} c ORDER BY id ;; TRUNCATE jobs", "SELECT id, {c} FROM jobs ORDER BY id ;; TRUNCATE jobs ;; SELECT count(*) FROM jobs", "PREPARE s AS SELECT * FROM {C} ;; EXECUTE s ;; EXECUTE s ;; SELECT 1 / 0", "DECLARE cu CURSOR FOR SELECT * FROM {C} ;; FETCH 1 FROM cu", "SELECT {c} ;; SAVEPOINT a", "EXPLAIN SELECT * FROM {C} ;; SELECT 1 / 0",
+		"BEGIN ;; SELECT * FROM {C} ;; COMMIT", "BEGIN ;; SELECT * FROM {C} ;; SELECT 1 / 0 -- keeps 1 of pool p", "BEGIN ;; INSERT INTO later SELECT 1 FROM {C} ;; COMMIT -- keeps 1 of pool p", "SELECT * FROM {C} ;; COMMIT ;; SELECT 1 / 0 -- keeps 1 of pool p", "SELECT c.*, j.id FROM jobs j, {C} c ORDER BY id ;; TRUNCATE jobs", "SELECT id, {c} FROM jobs ORDER BY id ;; TRUNCATE jobs ;; SELECT count(*) FROM jobs", "PREPARE s AS SELECT * FROM {C} ;; EXECUTE s ;; EXECUTE s ;; SELECT 1 / 0", "DECLARE cu CURSOR FOR SELECT * FROM {C} ;; FETCH 1 FROM cu", "SELECT {c} ;; SAVEPOINT a", "EXPLAIN SELECT * FROM {C} ;; SELECT 1 / 0",
 	})
 	for _, s := range all {
 		s.pipelined = true

@@ -142,33 +142,49 @@ func (s *store) Close() error { return nil }
 // Immediate says that no call waits.
 func (s *store) Immediate() bool { return true }
 
-// proxied is the proxy in front of a database without stand-ins.
+// proxied is the proxy in front of a database without stand-ins, or embedded.
 type proxied struct {
+	name  string
 	addr  string
 	store *store
-	on    *tablesOf
+	on    *tablesOf // nil: embedded
 }
 
 func newProxied(t *testing.T) *proxied {
 	t.Helper()
 	database(t, proxiedDatabase, tables)
-	p := &proxied{store: &store{}, on: newTables(t, proxiedDatabase)}
-	policy, err := auth.NewPolicy(auth.PolicyOptions{Method: auth.Trust})
-	if err != nil {
-		t.Fatal(err)
-	}
 	upstream, err := pgconn.ParseConfig(wiretest.PostgresURL(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	upstream.Password = wiretest.PostgresTarget(t, nil).Passwords["alice"]
+	p := newServer(t, &pgwire.Upstream{Config: upstream, AsClient: true})
+	p.name, p.on = "proxied", newTables(t, proxiedDatabase)
+	return p
+}
+
+// newEmbedded has no database, so what needs one is refused.
+func newEmbedded(t *testing.T) *proxied {
+	t.Helper()
+	p := newServer(t, nil)
+	p.name = "embedded"
+	return p
+}
+
+func newServer(t *testing.T, upstream *pgwire.Upstream) *proxied {
+	t.Helper()
+	p := &proxied{store: &store{}}
+	policy, err := auth.NewPolicy(auth.PolicyOptions{Method: auth.Trust})
+	if err != nil {
+		t.Fatal(err)
+	}
 	server, err := pgwire.NewServer(pgwire.Config{
 		Functions:       sqlfuncs.NewService(p.store, 5*time.Minute),
 		Policy:          policy,
 		Log:             slog.New(slog.DiscardHandler),
 		Version:         "test",
 		ShutdownTimeout: 5 * time.Second,
-		Upstream:        &pgwire.Upstream{Config: upstream, AsClient: true},
+		Upstream:        upstream,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -208,12 +224,12 @@ func (p *proxied) run(ctx context.Context, s *statement, proto protocol) (o outc
 	if err != nil {
 		return o, nil, err
 	}
-	for _, step := range s.steps {
+	for _, step := range proto.steps(s) {
 		p.store.begin()
 		warnings = nil
 		var a answer
 		var keeps []string
-		if sql, side := onTheSide(spelled(step, asProxied)); side {
+		if sql, side := onTheSide(spelled(step, asProxied)); side && p.on != nil {
 			err = execute(ctx, p.on.side, sql)
 		} else {
 			a = ask(ctx, conn, proto, sql, s.params)
@@ -221,14 +237,14 @@ func (p *proxied) run(ctx context.Context, s *statement, proto protocol) (o outc
 			a.calls, keeps = p.store.made()
 		}
 		o.answers, kept = append(o.answers, a), append(kept, keeps)
-		if err != nil || a.isRefusal(step) || a.code == lost {
+		if err != nil || p.refuses(step, &a) || a.code == lost {
 			break
 		}
 	}
 	if closing := conn.Close(ctx); err == nil && o.answers[len(o.answers)-1].code != lost {
 		err = closing
 	}
-	if err != nil {
+	if err != nil || p.on == nil {
 		return o, kept, err
 	}
 	o.contents, err = p.on.after(ctx, s)

@@ -16,9 +16,8 @@ import (
 // statement is one entry of the corpus: what a session says, step by step, and the values
 // of $1, $2, … in it.
 type statement struct {
-	section string
-	steps   []string
-	params  []string
+	steps  []string
+	params []string
 	// certain: the form is one of those that are always answered.
 	certain bool
 	// slow: it waits for a time-out, so one plan is enough.
@@ -27,8 +26,9 @@ type statement struct {
 	pipelined bool
 	// untold: what is answered is a matter of its own (EXPLAIN), only errors and calls count.
 	untold bool
-	// standIn is how the steps are spelled for the stand-ins where that differs.
-	standIn []string
+	// keeps is what may be gone after an error: what was committed before it, or taken by
+	// an earlier statement of a block.
+	keeps string
 }
 
 func (s *statement) String() string {
@@ -58,9 +58,10 @@ func (s *statement) under(p plan) bool {
 	return !simple || p.settings == "" && (p.analysed || !s.slow)
 }
 
-// settles says whether the session may be another one afterwards.
+// settles says whether the session may be another one afterwards, prepared statements of
+// the protocol aside.
 func (s *statement) settles() bool {
-	return s.contains("SET ", "PREPARE", "DECLARE", "TEMP", "CURSOR")
+	return s.contains("SET ", "PREPARE", "DECLARE", "TEMP", "CURSOR", "CONFIG")
 }
 
 // protocol is how statements are sent.
@@ -69,7 +70,7 @@ type protocol string
 const (
 	simple    protocol = "simple"
 	extended  protocol = "extended"
-	prepared  protocol = "prepared" // once, and executed twice
+	prepared  protocol = "prepared" // once, and executed again
 	pipelined protocol = "pipelined"
 )
 
@@ -83,6 +84,21 @@ func protocols(s *statement) []protocol {
 	}
 	return []protocol{simple, extended}
 }
+
+// steps are those of a statement, as they are sent.
+func (p protocol) steps(s *statement) []string {
+	if p != prepared {
+		return s.steps
+	}
+	var steps []string
+	for _, step := range s.steps {
+		steps = append(steps, step, again+step)
+	}
+	return steps
+}
+
+// again marks the step that executes what the one before has prepared.
+const again = "again: "
 
 // takes says whether a statement can be sent so: parameters have no values in a simple
 // query, and several statements are no text of the extended protocol.
@@ -156,6 +172,7 @@ func send(ctx context.Context, conn *pgconn.PgConn, p protocol, sql string, para
 		}
 		return results.Close()
 	}
+	sql, repeated := strings.CutPrefix(sql, again)
 	values := make([][]byte, min(len(params), parameters(sql)))
 	for i := range values {
 		values[i] = []byte(params[i])
@@ -165,16 +182,14 @@ func send(ctx context.Context, conn *pgconn.PgConn, p protocol, sql string, para
 		note(r)
 		return r.Err
 	}
-	if _, err := conn.Prepare(ctx, "twice", sql, nil); err != nil {
-		return err
-	}
-	for range 2 {
-		r := conn.ExecPrepared(ctx, "twice", values, nil, nil).Read()
-		if note(r); r.Err != nil {
-			return errors.Join(r.Err, conn.Deallocate(ctx, "twice"))
+	if !repeated {
+		if _, err := conn.Prepare(ctx, sql, sql, nil); err != nil {
+			return err
 		}
 	}
-	return conn.Deallocate(ctx, "twice")
+	r := conn.ExecPrepared(ctx, sql, values, nil, nil).Read()
+	note(r)
+	return r.Err
 }
 
 // stepDivider stands between the statements of a pipeline, which is one step.
@@ -240,11 +255,6 @@ func typeName(oid uint32) string {
 
 // call is one call of a function, as a stand-in tells of it: "claim p 1 10".
 type call string
-
-func (c call) function() string {
-	name, _, _ := strings.Cut(string(c), " ")
-	return name
-}
 
 // count says how often each call was made.
 func count(calls []call) map[call]int {

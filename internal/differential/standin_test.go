@@ -216,11 +216,7 @@ func (d *direct) run(ctx context.Context, s *statement, p protocol) (o outcome, 
 	if err := execute(ctx, d.conn, d.reset); err != nil {
 		return o, err
 	}
-	steps := s.steps
-	if s.standIn != nil {
-		steps = s.standIn
-	}
-	for _, step := range steps {
+	for _, step := range p.steps(s) {
 		var a answer
 		sql, side := onTheSide(d.spelled(step))
 		d.calls = nil
@@ -235,7 +231,7 @@ func (d *direct) run(ctx context.Context, s *statement, p protocol) (o outcome, 
 		a.calls = d.calls
 		o.answers = append(o.answers, a)
 	}
-	if err := d.tidy(ctx, s); err != nil {
+	if err := d.tidy(ctx, s, p); err != nil {
 		return o, err
 	}
 	o.contents, err = d.on.after(ctx, s)
@@ -243,13 +239,16 @@ func (d *direct) run(ctx context.Context, s *statement, p protocol) (o outcome, 
 }
 
 // tidy makes the session what it was.
-func (d *direct) tidy(ctx context.Context, s *statement) error {
+func (d *direct) tidy(ctx context.Context, s *statement, p protocol) error {
 	var tidying []string
 	if d.conn.TxStatus() != 'I' {
 		tidying = append(tidying, "ROLLBACK")
 	}
 	if s.settles() {
-		tidying = append(tidying, "CLOSE ALL", "DEALLOCATE ALL", "RESET ALL")
+		tidying = append(tidying, "CLOSE ALL", "RESET ALL", "DROP TABLE IF EXISTS pg_temp.made")
+	}
+	if s.settles() || p == prepared {
+		tidying = append(tidying, "DEALLOCATE ALL")
 	}
 	return execute(ctx, d.conn, tidying...)
 }
