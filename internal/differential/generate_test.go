@@ -214,10 +214,10 @@ var perRow = []string{
 func perRowStatements() (all []*statement) {
 	for _, template := range perRow {
 		for _, x := range []string{"json.claim('p', 1, 10)", "json.acquire('k', 60000)", "(row.claim('p', 1, 10)).remaining", "json.release('k', 5)"} {
-			all = append(all, &statement{steps: []string{strings.ReplaceAll(template, "{x}", x)}})
+			all = append(all, &statement{steps: []string{strings.ReplaceAll(template, "{x}", x)}, perRow: true})
 		}
 		if strings.Contains(template, "FROM jobs") && strings.Contains(template, "SELECT id") {
-			all = append(all, &statement{steps: []string{strings.ReplaceAll(template, "{x}", "json.acquire('k' || id, 60000)")}})
+			all = append(all, &statement{steps: []string{strings.ReplaceAll(template, "{x}", "json.acquire('k' || id, 60000)")}, perRow: true})
 		}
 	}
 	return all

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
 )
 
 // statement is one entry of the corpus: what a session says, step by step, and the values
@@ -20,6 +21,8 @@ type statement struct {
 	params []string
 	// certain: the form is one of those that are always answered.
 	certain bool
+	// perRow: the call stands in a SELECT list over a table.
+	perRow bool
 	// slow: it waits for a time-out, so one plan is enough.
 	slow bool
 	// pipelined: all steps are sent together, in the extended protocol.
@@ -71,6 +74,7 @@ const (
 	simple    protocol = "simple"
 	extended  protocol = "extended"
 	prepared  protocol = "prepared" // once, and executed again
+	limited   protocol = "limited"  // to one row, in the extended protocol
 	pipelined protocol = "pipelined"
 )
 
@@ -81,6 +85,8 @@ func protocols(s *statement) []protocol {
 		return []protocol{pipelined}
 	case s.certain || len(s.params) > 0:
 		return []protocol{simple, extended, prepared}
+	case s.perRow:
+		return []protocol{simple, extended, limited}
 	}
 	return []protocol{simple, extended}
 }
@@ -182,6 +188,9 @@ func send(ctx context.Context, conn *pgconn.PgConn, p protocol, sql string, para
 		note(r)
 		return r.Err
 	}
+	if p == limited {
+		return sendLimited(ctx, conn, sql, values, note)
+	}
 	if !repeated {
 		if _, err := conn.Prepare(ctx, sql, sql, nil); err != nil {
 			return err
@@ -205,6 +214,43 @@ func sendTogether(ctx context.Context, conn *pgconn.PgConn, sqls []string, note 
 		note(results.ResultReader().Read())
 	}
 	return results.Close()
+}
+
+// sendLimited asks for one row and leaves the portal to end with the transaction.
+func sendLimited(ctx context.Context, conn *pgconn.PgConn, sql string, values [][]byte, note func(*pgconn.Result)) error {
+	front := conn.Frontend()
+	for _, m := range []pgproto3.FrontendMessage{
+		&pgproto3.Parse{Query: sql}, &pgproto3.Bind{Parameters: values}, &pgproto3.Execute{MaxRows: 1}, &pgproto3.Sync{},
+	} {
+		front.Send(m)
+	}
+	if err := front.Flush(); err != nil {
+		return err
+	}
+	r := &pgconn.Result{}
+	for {
+		m, err := conn.ReceiveMessage(ctx)
+		if err != nil {
+			return err
+		}
+		switch m := m.(type) {
+		case *pgproto3.DataRow:
+			row := make([][]byte, len(m.Values))
+			for i, v := range m.Values {
+				row[i] = slices.Clone(v)
+			}
+			r.Rows = append(r.Rows, row)
+		case *pgproto3.PortalSuspended:
+			r.CommandTag = pgconn.NewCommandTag("SUSPENDED")
+		case *pgproto3.CommandComplete:
+			r.CommandTag = pgconn.NewCommandTag(string(m.CommandTag))
+		case *pgproto3.ErrorResponse:
+			r.Err = pgconn.ErrorResponseToPgError(m)
+		case *pgproto3.ReadyForQuery:
+			note(r)
+			return r.Err
+		}
+	}
 }
 
 // parameters is the greatest number of a parameter in a text.
