@@ -51,11 +51,11 @@ sed -i -E 's/^Types:.*/Types: deb deb-src/; s/^deb (.*)/&\ndeb-src \1/' apt/sour
 	get source "postgresql-$release"
 	get download "postgresql-server-dev-$release"
 } >&2
-dpkg-source --no-check -x ./*.dsc source >&2
+dpkg-source --no-check -x ./*.dsc source >&2 # apt-get has checked it
 dpkg-deb -x ./*.deb headers
 mkdir kept
 mv source/src/test/regress source/src/test/isolation "headers/usr/include/postgresql/$release/server" kept
 touch kept/fetched
-rm -rf "$into/$version"
+rm -rf "${into:?}/$version"
 mv kept "$into/$version"
 echo "$into/$version"
