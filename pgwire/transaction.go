@@ -76,6 +76,7 @@ func (s *session) endTransaction(commit bool) {
 		s.vars.Rollback()
 	}
 	s.state, s.pipelined = noTransaction, false
+	s.unit.succeed(false)
 	s.savepoints = s.savepoints[:0]
 	s.dropNamedPortals()
 	s.unnamedPortal.state = portalAbsent
@@ -99,21 +100,23 @@ func (s *session) fail(err error) {
 	case s.torn:
 		s.over = true
 		return
-	case errors.Is(err, errUpstreamLost):
-		return // what comes next ends the session
+	case errors.Is(err, errUpstreamLost), errors.Is(err, errSeriesFailed):
+		return // what comes next ends the session, or it has been told
 	}
 	if theirs, ok := errors.AsType[*upstreamError](err); ok {
 		if theirs.response.SeverityUnlocalized != pgerr.SeverityError {
 			return // its last words, which end the session
 		}
+		theirs.response.Detail = withDetail(theirs.response.Detail, s.text.best(s.undoUnit()))
 		s.out.message(&theirs.response)
 		s.out.due = true
 		s.abort()
 		s.mustAbort = false // it has done so itself
 		return
 	}
-	e := pgerr.From(err)
-	s.report(e)
+	e := *pgerr.From(err)
+	e.Detail = withDetail(e.Detail, s.undoUnit())
+	s.report(&e)
 	s.over = s.over || e.Severity == pgerr.SeverityFatal
 	s.abort()
 }
