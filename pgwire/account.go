@@ -103,6 +103,9 @@ func (r *relay) note(to *captured, kind byte, body []byte) {
 	switch {
 	case kind == 'Z' && len(body) == 1:
 		r.status = body[0]
+		if to == nil && r.status == statusIdle {
+			r.ended.Add(1)
+		}
 	case kind == 'S':
 		m := message{rest: body}
 		name, value := string(m.text()), string(m.text())
@@ -131,7 +134,12 @@ func (r *relay) noteTag(body []byte) {
 		r.dropped.Add(1)
 	case "PREPARE\x00":
 		r.named.Store(true)
-	case "ROLLBACK\x00", "COMMIT\x00":
+	case "ROLLBACK\x00", "COMMIT\x00", "PREPARE TRANSACTION\x00":
+		if body[0] == 'R' {
+			r.wentBack.Add(1)
+		} else {
+			r.ended.Add(1)
+		}
 		if len(r.series) > 0 {
 			r.series[0].ended = true
 		}

@@ -58,6 +58,9 @@ type relay struct {
 	lastWords []byte
 	// dropped counts how often all prepared statements were dropped.
 	dropped atomic.Int64
+	// ended counts how often a transaction has ended, wentBack how often one has, or has
+	// gone back to a savepoint: the answer to both commands is the same.
+	ended, wentBack atomic.Int64
 	// named: the upstream may have prepared statements with names.
 	named atomic.Bool
 	// wake interrupts the session's reading from its client.

@@ -112,6 +112,7 @@ type session struct {
 	// or portal, which is there still and must not come back.
 	unnamedVoid, portalVoid bool
 	dropped                 int64  // how often the upstream had dropped all statements when ours were
+	seenEnded, seenWentBack int64  // how often its transactions had ended when our portals did
 	heldBegin               string // the BEGIN that was held back while the upstream is not open
 	lastPortal              int    // number of the last portal of ours there
 }
@@ -233,7 +234,7 @@ func (s *session) run(v verdict) (parked bool) {
 			if s.flushAll() != nil {
 				return false
 			}
-		case needUpstream, needTurn, needFacts, needAbort:
+		case needUpstream, needTurn, needFacts, needClose, needAbort:
 			if err := s.consult(v); err != nil {
 				s.giveUp(err)
 				return false

@@ -26,6 +26,7 @@ const (
 	needTurn     // it owes answers that come before ours
 	needFacts    // a call depends on what only the upstream knows
 	needAbort    // an error of ours has to abort its transaction
+	needClose    // portals of ours have to be closed there
 	ourTurn      // nothing stands in the way of an answer of ours
 )
 
@@ -66,7 +67,15 @@ func (s *session) step() verdict {
 // once answers the frame at the head alone.
 func (s *session) once() {
 	kind, body, ok, _ := s.in.peek()
-	if ok && s.dispatch(kind, body) == needInput {
+	if !ok {
+		return
+	}
+	v := s.dispatch(kind, body)
+	if v == needPlan { // the cache does not keep every plan, and the next look would not find it
+		s.plan()
+		v = s.dispatch(kind, body)
+	}
+	if v == needInput {
 		s.answered(body)
 	}
 }
@@ -156,7 +165,7 @@ func (s *session) functionCall(body []byte) verdict {
 	m.count() // the format of the result
 	err := m.done()
 	switch {
-	case s.state == failed:
+	case s.txState() == failed:
 		err = errAborted
 	case err == nil:
 		err = pgerr.Newf(codes.FeatureNotSupported, "the function call protocol needs an [upstream]")

@@ -251,6 +251,8 @@ func (s *session) consult(v verdict) error {
 		return s.takeTurn()
 	case needFacts:
 		return s.readFacts()
+	case needClose:
+		return s.closeStale()
 	}
 	s.mustAbort = false
 	return s.abortUpstream()
