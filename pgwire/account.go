@@ -1,10 +1,6 @@
 package pgwire
 
-import (
-	"encoding/binary"
-
-	"raisinproxy/sqlfuncs/pgerr"
-)
+import "raisinproxy/sqlfuncs/pgerr"
 
 // This file takes account of what passes through a relay: what was sent that is to be
 // answered, and what the answers say about the session.
@@ -112,9 +108,8 @@ func (r *relay) note(to *captured, kind byte, body []byte) {
 		r.params[name] = value
 		r.version++
 	}
-	if kind == 'A' && len(body) > 4 && binary.BigEndian.Uint32(body) == r.pid {
-		// A client knows its own notifications by the process id that it was told.
-		binary.BigEndian.PutUint32(body, r.shownPID)
+	if kind == 'A' && len(body) > 4 && r.ids != nil {
+		r.ids.translate(r.address(), body)
 	}
 	if to != nil {
 		r.noteCaptured(to, kind, body)

@@ -29,6 +29,9 @@ func (s *session) Call(f *sqlfuncs.Function, args []datum.Datum) (sqlfuncs.Row, 
 	if s.text.unsafe { // since the statement was prepared
 		return sqlfuncs.Row{}, errEncoding
 	}
+	if s.caller.Scope.Branch == "" { // the upstream takes that for a setting; nothing may be taken for another branch
+		return sqlfuncs.Row{}, errEmptyBranch
+	}
 	ctx := s.callCtx
 	if !s.deadline.IsZero() {
 		var cancel context.CancelFunc

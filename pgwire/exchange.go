@@ -159,7 +159,7 @@ func answersTo(messages int) func(kind byte) bool {
 	}
 }
 
-// statement is messages that run a text of ours and leave no portal behind. Text of ours
+// statement is messages that run a text of ours and leave nothing behind. Text of ours
 // never goes as a simple query, nor without a name: either would destroy the client's
 // unnamed statement or portal.
 func statement(name, sql string) []pgproto3.FrontendMessage {
@@ -170,6 +170,7 @@ func statement(name, sql string) []pgproto3.FrontendMessage {
 		&pgproto3.Bind{DestinationPortal: name, PreparedStatement: name},
 		&pgproto3.Execute{Portal: name},
 		&pgproto3.Close{ObjectType: 'P', Name: name},
+		&pgproto3.Close{ObjectType: 'S', Name: name},
 	}
 }
 

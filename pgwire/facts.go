@@ -1,7 +1,6 @@
 package pgwire
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"strconv"
@@ -40,7 +39,11 @@ func (s *session) failHead(err error) {
 	}
 	s.answered(body)
 	s.forgetUnnamed()
-	s.endSeries()
+	if s.up == nil {
+		s.ready()
+	} else {
+		s.endSeries()
+	}
 }
 
 // askFacts asks the upstream for what a call depends on and no ParameterStatus tells:
@@ -67,7 +70,16 @@ func (s *session) askFacts() error {
 	})
 }
 
-// factsQuery asks for them all, in the order of learn.
+// Where the facts stand in the answer to factsQuery.
+const (
+	factBranch = iota
+	factTimeout
+	factStandard
+	factEncoding
+	factDatabase
+)
+
+// factsQuery asks for them all.
 const factsQuery = "SELECT pg_catalog.current_setting('app.branch', true), pg_catalog.current_setting('statement_timeout'), " +
 	"pg_catalog.current_setting('standard_conforming_strings'), pg_catalog.current_setting('client_encoding'), pg_catalog.current_database()"
 
@@ -76,23 +88,26 @@ const factsName = "_raisin_facts"
 
 // learn takes over what the upstream has told. What a series has set is reported at its
 // end, and counts for its texts before.
-func (s *session) learn(facts [][]byte, inSeries bool) {
-	s.upstreamTimeout = parseTimeout(string(facts[1]))
+func (s *session) learn(f facts, inSeries bool) {
+	s.upstreamTimeout = parseTimeout(string(f[factTimeout]))
 	if inSeries {
-		s.standard = string(facts[2]) != "off"
-		s.text = transcoderFor(string(facts[3]))
+		s.standard = string(f[factStandard]) != "off"
+		s.text = transcoderFor(string(f[factEncoding]))
 		s.ahead = true
 	}
-	s.setBranch(facts[0])
+	s.caller.Scope.Branch = defaultBranch
+	if f[factBranch] != nil {
+		s.caller.Scope.Branch = s.decoded(f[factBranch])
+	}
 }
 
-// setBranch takes over the branch, which is in the client's encoding.
-func (s *session) setBranch(raw []byte) {
-	branch, err := s.text.fromClient(raw)
+// decoded is a name that the upstream tells, in the client's encoding.
+func (s *session) decoded(raw []byte) string {
+	name, err := s.text.fromClient(raw)
 	if err != nil { // no encoding has two names for it
-		branch = raw
+		name = raw
 	}
-	s.caller.Scope.Branch = cmp.Or(string(branch), "main")
+	return string(name)
 }
 
 // parseTimeout reads a time as SHOW prints it: 0, 250ms, 5s, 1min, 2h, 1d.
@@ -132,7 +147,8 @@ func (s *session) askForName(name string) (found bool, err error) {
 		&pgproto3.Parse{Name: factsName, Query: "SELECT 1 FROM pg_catalog.pg_prepared_statements WHERE name = $1", ParameterOIDs: []uint32{uint32(datum.Text)}},
 		&pgproto3.Bind{DestinationPortal: factsName, PreparedStatement: factsName, Parameters: [][]byte{[]byte(encoded)}},
 		&pgproto3.Execute{Portal: factsName},
-		&pgproto3.Close{ObjectType: 'P', Name: factsName})
+		&pgproto3.Close{ObjectType: 'P', Name: factsName},
+		&pgproto3.Close{ObjectType: 'S', Name: factsName})
 	if err != nil {
 		return false, err
 	}

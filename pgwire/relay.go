@@ -49,11 +49,11 @@ type relay struct {
 	copying  bool // the upstream waits for the data of a COPY, and takes nothing else
 	status   byte // transaction status in the last ReadyForQuery
 	params   map[string]string
-	version  uint64 // rises with every change of params
-	lost     error  // why the pump ended
-	pid      uint32 // of the upstream's process
-	shownPID uint32 // what the client was told instead
-	told     bool   // the upstream told the client that it ends
+	version  uint64      // rises with every change of params
+	lost     error       // why the pump ended
+	pid      uint32      // of the upstream's process
+	ids      *processIDs // what clients were told instead of such; nil: the ids themselves
+	told     bool        // the upstream told the client that it ends
 	// lastWords is the error with which the upstream ended amid an exchange, as a frame.
 	lastWords []byte
 	// dropped counts how often all prepared statements were dropped.

@@ -22,7 +22,7 @@ func (s *session) route(kind byte, body []byte) verdict {
 	switch {
 	case s.skipping && kind != 'S' && kind != 'X':
 		return needInput
-	case s.up != nil && kind != 'X' && s.up.isCopying():
+	case s.up != nil && kind != 'X' && (s.replicates || s.up.isCopying()):
 		return s.relay(kind, body)
 	}
 	if v := s.settlePortals(kind); v != ourTurn {

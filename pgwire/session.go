@@ -102,6 +102,8 @@ type session struct {
 	password        auth.Secret // of the client, for an upstream that asks for it
 	parameters      []startupParameter
 	identity        string                     // what the upstream connection is opened with
+	database        string                     // that the client has asked for
+	replicates      bool                       // the connection is for replication
 	greeted         map[string]string          // the settings that the client was told at first
 	welcome         []*pgconn.Notice           // what the upstream had to say to a new connection
 	upstreamTimeout time.Duration              // its statement_timeout, when it was last asked
@@ -199,6 +201,9 @@ func (s *session) end() {
 		s.interrupt.mu.Lock()
 		s.interrupt.up = nil
 		s.interrupt.mu.Unlock()
+		if s.up.ids != nil {
+			s.up.ids.end(s.up.key(), uint32(s.pid))
+		}
 		s.up.stop()
 	}
 	if s.pid != 0 {
