@@ -64,7 +64,7 @@ func (r *relay) settled() (settled, failed bool) {
 
 func (r *relay) isSettled() (settled, failed bool) {
 	switch {
-	case len(r.out) > 0:
+	case len(r.out) > 0, r.lost != nil: // what waits for it learns of the loss
 		return false, false
 	case len(r.series) == 0:
 		return !r.partial, false

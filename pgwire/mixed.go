@@ -90,6 +90,7 @@ type rawValue struct {
 // runMixed runs a portal of a statement that the upstream has a part in.
 func (s *session) runMixed(p *portal, maxRows int, describe bool) error {
 	s.up.openSeries()
+	s.up.dirty = true // it may call functions that set what calls depend on
 	switch p.state {
 	case portalDone, portalBroken:
 		return s.runMixedAgain(p)

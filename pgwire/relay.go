@@ -175,11 +175,15 @@ func (r *relay) owes() bool {
 // cancelTimeout bounds a cancel request, which is a connection of its own.
 const cancelTimeout = 5 * time.Second
 
-// requestCancel asks the upstream to cancel what it is doing for this session.
+// requestCancel asks the upstream to cancel what it is doing for this session, and waits
+// until it has heard.
 func (r *relay) requestCancel() {
-	if !r.owes() {
-		return
+	if r.owes() {
+		r.sendCancel()
 	}
+}
+
+func (r *relay) sendCancel() {
 	ctx, cancel := context.WithTimeout(context.Background(), cancelTimeout)
 	defer cancel()
 	if conn, err := pgconn.Construct(r.opened); err == nil {
@@ -187,9 +191,12 @@ func (r *relay) requestCancel() {
 	}
 }
 
-// abandon cancels what the upstream does and closes the connection to it.
+// abandon cancels what the upstream does and closes the connection to it. One that stands
+// still is not waited for before stop.
 func (r *relay) abandon() {
-	r.requestCancel()
+	if r.owes() {
+		r.pump.Go(r.sendCancel)
+	}
 	r.conn.Close()
 	if r.polling != nil {
 		r.lose(errors.Join(errUpstreamLost, net.ErrClosed)) // the loop tells nothing of what we closed

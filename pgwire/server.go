@@ -228,8 +228,11 @@ func (s *Server) cancel(pid int32, secret uint32) {
 	s.mu.Lock()
 	session := s.sessions[cancelKey{pid, secret}]
 	s.mu.Unlock()
-	if session != nil {
-		session.cancelStatement(errCanceled)
+	if session == nil {
+		return
+	}
+	if up := session.cancelStatement(errCanceled); up != nil {
+		up.requestCancel()
 	}
 }
 

@@ -186,6 +186,7 @@ func (s *session) refuse(err error) {
 		s.log.Debug("connection dropped", "reason", err)
 		return
 	}
+	s.conn.SetWriteDeadline(time.Now().Add(lastWords)) // the time of the start-up may be over
 	s.report(pgerr.From(err))
 	s.farewell()
 }
@@ -403,17 +404,16 @@ func (i *interrupt) abandon() {
 	}
 }
 
-// cancelStatement ends the running call, if there is one. An idle session is not
+// cancelStatement ends the running call, if there is one, and returns the upstream, whose
+// statement is to be cancelled as well; nil: it is not open. An idle session is not
 // touched, and neither is the statement after the one that was meant.
-func (s *session) cancelStatement(cause error) {
+func (s *session) cancelStatement(cause error) (up *relay) {
 	s.interrupt.mu.Lock()
 	defer s.interrupt.mu.Unlock()
 	if s.interrupt.cancel != nil {
 		s.interrupt.cancel(cause)
 	}
-	if s.interrupt.up != nil {
-		s.interrupt.up.requestCancel()
-	}
+	return s.interrupt.up
 }
 
 // call lets the frame at the head wait for a backend.

@@ -199,6 +199,9 @@ func startServer(t testing.TB, options map[string]string) *testServer {
 			t.Fatal(err)
 		}
 		cfg.Upstream = &pgwire.Upstream{Config: config, AsClient: true, FirstUse: options["open"] == "first-use"}
+		if database := options["database"]; database != "" {
+			config.Database, cfg.Upstream.FixedDatabase = database, true
+		}
 	}
 	if options["lookup"] == "stalls" {
 		cfg.LookUp = func(ctx context.Context, _ string) (*auth.User, error) {
