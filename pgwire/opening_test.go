@@ -368,34 +368,28 @@ func TestNoNameIsNoBranch(t *testing.T) {
 
 // TestRepositoryIsWhereTheUpstreamIs: whatever a client calls the database.
 func TestRepositoryIsWhereTheUpstreamIs(t *testing.T) {
+	long := strings.Repeat("n", 63)
 	for _, mode := range []string{"login", "first-use"} {
 		server, direct := startProxiedWith(t, map[string]string{"open": mode})
-		long := strings.Repeat("n", 63)
-		for _, database := range []string{long, "alice"} {
-			_, err := direct.Exec(t.Context(), "create database "+database).ReadAll()
-			var known *pgconn.PgError
-			if err != nil && (!errors.As(err, &known) || known.Code != "42P04") {
-				t.Fatal(err)
-			}
-		}
-		for name, pair := range map[string][2]map[string]string{
-			"a name that is cut":   {{"database": long}, {"database": long + "and more"}},
-			"no name":              {{"database": "alice"}, {"database": ""}},
-			"no name but a long one of the user": {{"database": long}, {"user": long + "and more", "database": ""}},
+		execute(t, direct, "create role "+long+" login")
+		execute(t, direct, "create database "+long)
+		for name, parameters := range map[string]map[string]string{
+			"a name that is cut":        {"database": long + "and more"},
+			"no name":                   {"user": long, "database": ""},
+			"no name, of a long user's": {"user": long + "and more", "database": ""},
 		} {
-			if user := pair[1]["user"]; user != "" {
-				execute(t, direct, "do $$ begin create role "+long+" login; exception when duplicate_object then null; end $$")
-			}
-			acquire := "select acquired from raisin_lock_acquire('" + name + "', 60000)"
-			if got := queryOne(t, mustOpen(t, server.addr, pair[0]), acquire); got != "t" {
+			acquire := "select acquired from raisin_lock_acquire($$" + name + "$$, 60000)"
+			if got := queryOne(t, mustOpen(t, server.addr, map[string]string{"database": long}), acquire); got != "t" {
 				t.Errorf("%s, %s: the first is refused", mode, name)
 			}
 			for n := range 2 {
-				if got := queryOne(t, mustOpen(t, server.addr, pair[1]), acquire); got != "f" {
+				if got := queryOne(t, mustOpen(t, server.addr, parameters), acquire); got != "f" {
 					t.Errorf("%s, %s: the lock is held twice (%d)", mode, name, n)
 				}
 			}
 		}
+		execute(t, direct, "drop database "+long+" with (force)")
+		execute(t, direct, "drop role "+long)
 	}
 }
 
