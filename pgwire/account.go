@@ -1,10 +1,6 @@
 package pgwire
 
-import (
-	"encoding/binary"
-
-	"raisinproxy/sqlfuncs/pgerr"
-)
+import "raisinproxy/sqlfuncs/pgerr"
 
 // This file takes account of what passes through a relay: what was sent that is to be
 // answered, and what the answers say about the session.
@@ -68,7 +64,7 @@ func (r *relay) settled() (settled, failed bool) {
 
 func (r *relay) isSettled() (settled, failed bool) {
 	switch {
-	case len(r.out) > 0:
+	case len(r.out) > 0, r.lost != nil: // what waits for it learns of the loss
 		return false, false
 	case len(r.series) == 0:
 		return !r.partial, false
@@ -103,15 +99,17 @@ func (r *relay) note(to *captured, kind byte, body []byte) {
 	switch {
 	case kind == 'Z' && len(body) == 1:
 		r.status = body[0]
+		if to == nil && r.status == statusIdle {
+			r.ended.Add(1)
+		}
 	case kind == 'S':
 		m := message{rest: body}
 		name, value := string(m.text()), string(m.text())
 		r.params[name] = value
 		r.version++
 	}
-	if kind == 'A' && len(body) > 4 && binary.BigEndian.Uint32(body) == r.pid {
-		// A client knows its own notifications by the process id that it was told.
-		binary.BigEndian.PutUint32(body, r.shownPID)
+	if kind == 'A' && len(body) > 4 && r.ids != nil {
+		r.ids.translate(r.address(), body)
 	}
 	if to != nil {
 		r.noteCaptured(to, kind, body)
@@ -131,7 +129,12 @@ func (r *relay) noteTag(body []byte) {
 		r.dropped.Add(1)
 	case "PREPARE\x00":
 		r.named.Store(true)
-	case "ROLLBACK\x00", "COMMIT\x00":
+	case "ROLLBACK\x00", "COMMIT\x00", "PREPARE TRANSACTION\x00":
+		if body[0] == 'R' {
+			r.wentBack.Add(1)
+		} else {
+			r.ended.Add(1)
+		}
 		if len(r.series) > 0 {
 			r.series[0].ended = true
 		}

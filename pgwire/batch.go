@@ -59,8 +59,7 @@ func (b *batch) run(script *planner.Script) error {
 	}
 	defer func() { b.s.unit.whole = false }()
 	for _, st := range script.Statements {
-		b.s.adoptStatus()
-		if b.s.state == failed && !st.EndsTransaction() {
+		if b.s.txState() == failed && !st.EndsTransaction() {
 			return errAborted
 		}
 		if err := b.begin(); err != nil {
@@ -100,12 +99,7 @@ var errMuteSeries = pgerr.Newf(codes.FeatureNotSupported, "a query with a raisin
 // runInSeries runs a command in the open series, and tells the first value of its result,
 // whether it had a warning, and whether the series has failed, by it or before.
 func (b *batch) runInSeries(sql string) (value string, warned, refused bool, err error) {
-	fs, err := b.s.ask("C",
-		&pgproto3.Close{ObjectType: 'S', Name: beginName},
-		&pgproto3.Close{ObjectType: 'P', Name: beginName},
-		&pgproto3.Parse{Name: beginName, Query: sql},
-		&pgproto3.Bind{PreparedStatement: beginName, DestinationPortal: beginName},
-		&pgproto3.Execute{Portal: beginName})
+	fs, err := b.s.ask(statement(controlName, sql)...)
 	if err != nil {
 		return "", false, false, err
 	}
@@ -123,8 +117,8 @@ func (b *batch) runInSeries(sql string) (value string, warned, refused bool, err
 	return value, warned, refused, nil
 }
 
-// beginName is the statement that runInSeries runs.
-const beginName = "_raisin_begin"
+// controlName is the statement of the commands that the client does not know of.
+const controlName = "_raisin_control"
 
 // begin makes sure that there is a transaction.
 func (b *batch) begin() error {
@@ -165,7 +159,7 @@ func (b *batch) failed(err error) error {
 
 func (b *batch) statement(st *planner.Statement) error {
 	if (st.Mentions || b.s.isOurStatement(st)) && b.s.up.dirty {
-		if err := b.s.readFacts(); err != nil {
+		if err := b.s.askFacts(); err != nil {
 			return err
 		}
 	}
@@ -238,7 +232,8 @@ func (b *batch) relay(text string, before int) error {
 		return err
 	}
 	b.s.up.dirty = true
-	return b.s.stream(encode(&pgproto3.Query{String: encoded}), untilReady, func(kind byte, body []byte) error {
+	messages := append(b.s.takeStale(), &pgproto3.Query{String: encoded})
+	return b.s.stream(encode(messages...), untilReady, func(kind byte, body []byte) error {
 		switch kind {
 		case 'E':
 			err := refusal(body)
@@ -246,7 +241,7 @@ func (b *batch) relay(text string, before int) error {
 				f.response.Position += int32(before)
 			}
 			return err
-		case 'Z':
+		case 'Z', '3':
 			return nil
 		}
 		b.s.pass(kind, body)
@@ -255,20 +250,7 @@ func (b *batch) relay(text string, before int) error {
 }
 
 // control sends a command upstream that the client does not know of.
-func (b *batch) control(text string) error {
-	fs, err := b.s.up.exchange(encode(&pgproto3.Query{String: text}), untilReady)
-	if err != nil {
-		return err
-	}
-	return b.s.each(fs, func(kind byte, body []byte) error {
-		if kind == 'E' {
-			return refusal(body)
-		}
-		return nil
-	})
-}
-
-func untilReady(kind byte) bool { return kind == 'Z' }
+func (b *batch) control(text string) error { return b.s.commandUpstream(text) }
 
 // isOurStatement says whether a statement is about a prepared statement of ours.
 func (s *session) isOurStatement(st *planner.Statement) bool {

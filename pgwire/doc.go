@@ -18,13 +18,15 @@
 //	env.go          what a session tells plans, and its commands (SET, PREPARE, …)
 //	transaction.go  the states of a transaction
 //	frame.go        messages in; answer.go, messages out; text.go, encodings
-//	upstream.go     the PostgreSQL behind: opening it, greeting clients as it does
+//	upstream.go     the PostgreSQL behind: greeting clients as it does; opening.go, opening it
+//	                in time, and in which scope; processids.go, the ids that clients are told
 //	route.go        what of a client's messages is ours; route_text.go, which texts are
 //	turn.go         when ours has its turn; facts.go, what it depends on
 //	relay.go        the way there and back; polling.go, the same by an event loop;
 //	                account.go, what is owed
 //	long.go         messages that pass while they arrive
 //	held.go         BEGIN while the upstream is not open
+//	stale.go        portals of ours there, closed before anything else runs
 //	mixed.go        statements that both have a part in; batch.go, several in one query
 //	probe.go        what such a statement means; mixed_rows.go, its rows
 //	prepare.go      SQL's PREPARE and EXECUTE of such statements

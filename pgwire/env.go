@@ -29,6 +29,9 @@ func (s *session) Call(f *sqlfuncs.Function, args []datum.Datum) (sqlfuncs.Row, 
 	if s.text.unsafe { // since the statement was prepared
 		return sqlfuncs.Row{}, errEncoding
 	}
+	if s.caller.Scope.Branch == "" { // the upstream takes that for a setting; nothing may be taken for another branch
+		return sqlfuncs.Row{}, errEmptyBranch
+	}
 	ctx := s.callCtx
 	if !s.deadline.IsZero() {
 		var cancel context.CancelFunc
@@ -165,7 +168,7 @@ func (s *session) command(st *planner.Statement) (tag string, err error) {
 }
 
 func (s *session) set(a *planner.Set) error {
-	if a.TransactionOnly && s.state == implicit && !s.batch {
+	if a.TransactionOnly && s.txState() == implicit && !s.batch {
 		s.warn(codes.NoActiveSQLTransaction, a.Warn+" can only be used in transaction blocks")
 	}
 	for _, m := range a.Modes {
@@ -215,7 +218,7 @@ func (s *session) discard(tag string) error {
 	if tag != "DISCARD ALL" {
 		return nil // there are no plans, sequences or temporary tables of a session here
 	}
-	if s.state == explicit || s.batch {
+	if s.txState() == explicit || s.batch {
 		return pgerr.Newf(codes.ActiveSQLTransaction, "DISCARD ALL cannot run inside a transaction block")
 	}
 	if s.pipelined {

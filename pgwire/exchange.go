@@ -127,21 +127,65 @@ func encode(messages ...pgproto3.FrontendMessage) []byte {
 // frames are the answers of an exchange.
 type frames []byte
 
-// ask sends messages within the open series and returns the answers up to the last kind
-// given, or an error.
-func (s *session) ask(last string, messages ...pgproto3.FrontendMessage) (frames, error) {
-	return s.up.exchange(s.request(messages), endsWith(last))
+// ask sends messages within the open series and returns their answers, up to the first
+// error. None of the messages may be a Sync or a Flush.
+func (s *session) ask(messages ...pgproto3.FrontendMessage) (frames, error) {
+	return s.up.exchange(s.request(messages))
 }
 
-// request puts messages into the open series.
-func (s *session) request(messages []pgproto3.FrontendMessage) []byte {
-	out := encode(s.stale...)
-	s.stale = s.stale[:0]
-	return append(out, encode(append(messages, &pgproto3.Flush{})...)...)
+// request puts messages into the open series, and recognizes the last of their answers.
+func (s *session) request(messages []pgproto3.FrontendMessage) (out []byte, done func(kind byte) bool) {
+	messages = append(s.takeStale(), messages...)
+	return encode(append(messages, &pgproto3.Flush{})...), answersTo(len(messages))
 }
 
-func endsWith(last string) func(kind byte) bool {
-	return func(kind byte) bool { return kind == 'E' || strings.IndexByte(last, kind) >= 0 }
+// askAlone is ask as a series of its own, while none is open. What it leaves of a
+// transaction is as after any statement: it commits, or its block fails.
+func (s *session) askAlone(messages ...pgproto3.FrontendMessage) (frames, error) {
+	messages = append(s.takeStale(), messages...)
+	return s.up.exchange(encode(append(messages, &pgproto3.Sync{})...), untilReady)
+}
+
+func untilReady(kind byte) bool { return kind == 'Z' }
+
+// answersTo recognizes the last answer to so many messages, or the error that takes its
+// place. Each of Parse, Bind, Describe, Execute and Close has one answer that ends it.
+func answersTo(messages int) func(kind byte) bool {
+	return func(kind byte) bool {
+		if strings.IndexByte("12nTCIs3", kind) >= 0 {
+			messages--
+		}
+		return messages <= 0 || kind == 'E'
+	}
+}
+
+// statement is messages that run a text of ours and leave nothing behind. Text of ours
+// never goes as a simple query, nor without a name: either would destroy the client's
+// unnamed statement or portal.
+func statement(name, sql string) []pgproto3.FrontendMessage {
+	return []pgproto3.FrontendMessage{
+		&pgproto3.Close{ObjectType: 'S', Name: name},
+		&pgproto3.Close{ObjectType: 'P', Name: name}, // left where it failed, until its block ends
+		&pgproto3.Parse{Name: name, Query: sql},
+		&pgproto3.Bind{DestinationPortal: name, PreparedStatement: name},
+		&pgproto3.Execute{Portal: name},
+		&pgproto3.Close{ObjectType: 'P', Name: name},
+		&pgproto3.Close{ObjectType: 'S', Name: name},
+	}
+}
+
+// commandUpstream runs a command that the client knows nothing of, while no series is open.
+func (s *session) commandUpstream(sql string) error {
+	fs, err := s.askAlone(statement(controlName, sql)...)
+	if err != nil {
+		return err
+	}
+	return s.each(fs, func(kind byte, body []byte) error {
+		if kind == 'E' {
+			return refusal(body)
+		}
+		return nil
+	})
 }
 
 // split cuts them; they are whole.

@@ -42,13 +42,19 @@ func (s *session) parse(body []byte) verdict {
 	if !ok {
 		return needPlan
 	}
+	st, err := s.prepared(script, declared)
+	asks := err == nil && mixed(st) != nil
+	if asks {
+		if v := s.mixedTurn(); v != ourTurn {
+			return v
+		}
+	}
 	s.beginImplicit()
 	if len(name) == 0 {
-		s.unnamed = nil // even if the new one fails
+		s.unnamed, s.unnamedVoid = nil, true // even if the new one fails
 	}
 	s.announce(script)
-	st, err := s.prepared(script, declared)
-	if err == nil && mixed(st) != nil {
+	if asks {
 		st, err = s.probe(st, declared)
 	}
 	if err != nil {
@@ -79,7 +85,7 @@ func (s *session) prepared(script *planner.Script, declared []datum.Type) (*plan
 		return nil, pgerr.Newf(codes.Syntax, "cannot insert multiple commands into a prepared statement")
 	}
 	st := script.Statements[0]
-	if s.state == failed && !st.EndsTransaction() {
+	if s.txState() == failed && !st.EndsTransaction() {
 		return nil, errAborted
 	}
 	if err := s.wrong(st); err != nil {
@@ -193,7 +199,7 @@ func (s *session) bind(body []byte) verdict {
 	if err != nil {
 		return s.failSeries(err)
 	}
-	if s.state == failed && !st.EndsTransaction() {
+	if s.txState() == failed && !st.EndsTransaction() {
 		return s.failSeries(errAborted)
 	}
 	if err := s.authorize(st); err != nil {
@@ -249,6 +255,7 @@ func readFormats(m *message, into formats) formats {
 func (s *session) newPortal(name []byte, st *planner.Statement) (*portal, error) {
 	if len(name) == 0 {
 		p := &s.unnamedPortal
+		s.closeUpstream(p)
 		p.reset("", st, len(s.savepoints))
 		return p, nil
 	}
@@ -265,6 +272,7 @@ func (s *session) newPortal(name []byte, st *planner.Statement) (*portal, error)
 }
 
 func (s *session) dropPortal(p *portal) {
+	s.closeUpstream(p)
 	p.state = portalAbsent
 	if p != &s.unnamedPortal {
 		s.dropNamedPortal(nameKey(p.name))
@@ -449,7 +457,7 @@ func (s *session) describe(body []byte) verdict {
 		return s.failSeries(err)
 	}
 	columns := s.columnsOf(st)
-	if s.state == failed && columns != nil {
+	if s.txState() == failed && columns != nil {
 		return s.failSeries(errAborted)
 	}
 	if kind == 'S' {
@@ -486,7 +494,7 @@ func (s *session) execute(body []byte) verdict {
 		s.out.emptyQueryResponse()
 		return needInput
 	}
-	if s.state == failed && !p.bound.EndsTransaction() {
+	if s.txState() == failed && !p.bound.EndsTransaction() {
 		return s.failSeries(errAborted)
 	}
 	if err := s.runPortal(p, int(max(maxRows, 0)), false); err != nil {

@@ -1,7 +1,6 @@
 package pgwire
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"strconv"
@@ -16,76 +15,99 @@ import (
 // This file finds out what a call depends on and only the upstream knows: the branch,
 // how long a statement may take, and how a text is to be read.
 
-// readFacts asks the upstream for what a call depends on and no ParameterStatus tells:
-// any relayed statement may have changed it.
+// readFacts asks for the facts before the frame at the head is answered. An error of the
+// upstream's, a cancelled statement for example, is the answer to that frame then.
 func (s *session) readFacts() error {
-	if s.blocking {
-		return s.askFacts()
-	}
-	return s.waiting(func(context.Context) error { return s.askFacts() })
-}
-
-func (s *session) askFacts() error {
-	const query = "SELECT pg_catalog.current_setting('app.branch', true), pg_catalog.current_setting('statement_timeout'), " +
-		"pg_catalog.current_setting('standard_conforming_strings'), pg_catalog.current_setting('client_encoding')"
-	var fs frames
-	var err error
-	inSeries := s.up.inSeries()
-	if inSeries {
-		fs, err = s.ask("C",
-			&pgproto3.Close{ObjectType: 'S', Name: factsName},
-			&pgproto3.Close{ObjectType: 'P', Name: factsName},
-			&pgproto3.Parse{Name: factsName, Query: query},
-			&pgproto3.Bind{DestinationPortal: factsName, PreparedStatement: factsName},
-			&pgproto3.Execute{Portal: factsName})
-		s.dropLater(factsName)
-	} else {
-		fs, err = s.up.exchange(encode(&pgproto3.Query{String: query}), untilReady)
-	}
-	if err != nil {
-		return err
-	}
-	s.up.dirty = false
-	err = s.each(fs, func(kind byte, body []byte) error {
-		switch kind {
-		case 'E':
-			return refusal(body)
-		case 'D':
-			s.learn(readRow(body), inSeries)
-		}
-		return nil
-	})
-	if theirs, ok := errors.AsType[*upstreamError](err); ok && inSeries {
-		// A transaction that has failed, most likely: what waits for the facts fails so too.
-		s.fail(theirs)
-		s.skipping = true
+	err := s.waiting(func(context.Context) error { return s.askFacts() })
+	if theirs, ok := errors.AsType[*upstreamError](err); ok && theirs.isOrdinary() {
+		s.failHead(theirs)
 		return nil
 	}
 	return err
 }
 
-// factsName is the statement that asks within a series of the client's.
+// failHead answers the frame at the head of the input with an error.
+func (s *session) failHead(err error) {
+	kind, body, ok, _ := s.in.peek()
+	if !ok {
+		kind = s.in.buf[s.in.start] // of a long message, which is dropped as it arrives
+	}
+	s.fail(err)
+	if kind != 'Q' {
+		s.skipping = true
+		return
+	}
+	s.answered(body)
+	s.forgetUnnamed()
+	if s.up == nil {
+		s.ready()
+	} else {
+		s.endSeries()
+	}
+}
+
+// askFacts asks the upstream for what a call depends on and no ParameterStatus tells:
+// any relayed statement may have changed it.
+func (s *session) askFacts() error {
+	inSeries := s.up.inSeries()
+	ask := s.askAlone
+	if inSeries {
+		ask = s.ask
+	}
+	fs, err := ask(statement(factsName, factsQuery)...)
+	if err != nil {
+		return err
+	}
+	return s.each(fs, func(kind byte, body []byte) error {
+		switch kind {
+		case 'E':
+			return refusal(body)
+		case 'D':
+			s.learn(readRow(body), inSeries)
+			s.up.dirty = false
+		}
+		return nil
+	})
+}
+
+// Where the facts stand in the answer to factsQuery.
+const (
+	factBranch = iota
+	factTimeout
+	factStandard
+	factEncoding
+	factDatabase
+)
+
+// factsQuery asks for them all.
+const factsQuery = "SELECT pg_catalog.current_setting('app.branch', true), pg_catalog.current_setting('statement_timeout'), " +
+	"pg_catalog.current_setting('standard_conforming_strings'), pg_catalog.current_setting('client_encoding'), pg_catalog.current_database()"
+
+// factsName is the statement that asks.
 const factsName = "_raisin_facts"
 
 // learn takes over what the upstream has told. What a series has set is reported at its
 // end, and counts for its texts before.
-func (s *session) learn(facts [][]byte, inSeries bool) {
-	s.upstreamTimeout = parseTimeout(string(facts[1]))
+func (s *session) learn(f facts, inSeries bool) {
+	s.upstreamTimeout = parseTimeout(string(f[factTimeout]))
 	if inSeries {
-		s.standard = string(facts[2]) != "off"
-		s.text = transcoderFor(string(facts[3]))
+		s.standard = string(f[factStandard]) != "off"
+		s.text = transcoderFor(string(f[factEncoding]))
 		s.ahead = true
 	}
-	s.setBranch(facts[0])
+	s.caller.Scope.Branch = defaultBranch
+	if f[factBranch] != nil {
+		s.caller.Scope.Branch = s.decoded(f[factBranch])
+	}
 }
 
-// setBranch takes over the branch, which is in the client's encoding.
-func (s *session) setBranch(raw []byte) {
-	branch, err := s.text.fromClient(raw)
+// decoded is a name that the upstream tells, in the client's encoding.
+func (s *session) decoded(raw []byte) string {
+	name, err := s.text.fromClient(raw)
 	if err != nil { // no encoding has two names for it
-		branch = raw
+		name = raw
 	}
-	s.caller.Scope.Branch = cmp.Or(string(branch), "main")
+	return string(name)
 }
 
 // parseTimeout reads a time as SHOW prints it: 0, 250ms, 5s, 1min, 2h, 1d.
@@ -116,18 +138,20 @@ func (s *session) askForName(name string) (found bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	alone := !s.up.inSeries()
-	s.up.openSeries()
-	fs, err := s.ask("C",
+	ask := s.ask
+	if !s.up.inSeries() {
+		ask = s.askAlone
+	}
+	fs, err := ask(
 		&pgproto3.Close{ObjectType: 'S', Name: factsName},
-		&pgproto3.Close{ObjectType: 'P', Name: factsName},
 		&pgproto3.Parse{Name: factsName, Query: "SELECT 1 FROM pg_catalog.pg_prepared_statements WHERE name = $1", ParameterOIDs: []uint32{uint32(datum.Text)}},
 		&pgproto3.Bind{DestinationPortal: factsName, PreparedStatement: factsName, Parameters: [][]byte{[]byte(encoded)}},
-		&pgproto3.Execute{Portal: factsName})
+		&pgproto3.Execute{Portal: factsName},
+		&pgproto3.Close{ObjectType: 'P', Name: factsName},
+		&pgproto3.Close{ObjectType: 'S', Name: factsName})
 	if err != nil {
 		return false, err
 	}
-	s.dropLater(factsName)
 	err = s.each(fs, func(kind byte, body []byte) error {
 		found = found || kind == 'D'
 		if kind == 'E' {
@@ -135,8 +159,5 @@ func (s *session) askForName(name string) (found bool, err error) {
 		}
 		return nil
 	})
-	if alone {
-		err = errors.Join(err, s.closeSeries())
-	}
 	return found, err
 }

@@ -70,7 +70,6 @@ func FuzzForward(f *testing.F) {
 	f.Fuzz(func(t *testing.T, input []byte, cut int) {
 		client := newScript(nil, 1)
 		r := newRelay(&pgconn.HijackedConn{Conn: newScript(input, cut), ParameterStatuses: map[string]string{}, PID: 7}, client)
-		r.shownPID = 7
 		if err := r.forward(); err == nil {
 			t.Error("an upstream that is gone is no error")
 		}

@@ -1,10 +1,6 @@
 package pgwire
 
-import (
-	"github.com/jackc/pgx/v5/pgproto3"
-
-	"raisinproxy/planner"
-)
+import "raisinproxy/planner"
 
 // This file holds BEGIN back while the upstream is not open: a session that takes locks
 // within transactions needs no connection there. Whatever does need the upstream opens
@@ -33,7 +29,7 @@ func (s *session) holds(script *planner.Script) bool {
 // runs the upstream may be open: then it is the upstream's.
 func (s *session) controlHeld(st *planner.Statement, t *planner.Transaction) (tag string, err error) {
 	if s.up != nil {
-		return "", (&batch{s: s, standard: s.standard}).relay(st.Text, st.Start)
+		return "", s.controlUpstream(st)
 	}
 	if tag, err = s.control(t); err != nil {
 		return "", err
@@ -52,15 +48,35 @@ func (s *session) releaseBegin() error {
 	}
 	begin := s.heldBegin
 	s.heldBegin = ""
-	fs, err := s.up.exchange(encode(&pgproto3.Query{String: begin}), untilReady)
-	if err != nil {
+	if err := s.commandUpstream(begin); err != nil {
 		return err
 	}
-	if err := s.each(fs, func(byte, []byte) error { return nil }); err != nil {
-		return err
-	}
-	if s.state == failed {
+	wasFailed := s.alone == failed
+	s.alone = noTransaction // from here on the upstream's is the one that counts
+	if wasFailed {
 		return s.abortUpstream()
 	}
 	return nil
+}
+
+// controlUpstream runs a transaction command in the series that the client is in.
+func (s *session) controlUpstream(st *planner.Statement) error {
+	text, err := s.text.toClient(st.Text)
+	if err != nil {
+		return err
+	}
+	s.up.openSeries()
+	fs, err := s.ask(statement(controlName, text)...)
+	if err != nil {
+		return err
+	}
+	return s.each(fs, func(kind byte, body []byte) error {
+		switch kind {
+		case 'E':
+			return refusal(body)
+		case 'C':
+			s.pass(kind, body)
+		}
+		return nil
+	})
 }

@@ -21,7 +21,7 @@ type held struct {
 
 // holding says whether what is relayed can fail together with what calls have taken.
 func (s *session) holding() bool {
-	return s.unit.open() && (s.state != explicit || s.unit.whole)
+	return s.unit.open() && (s.txState() != explicit || s.unit.whole)
 }
 
 // hold is relay while something would have to be given back.
@@ -63,27 +63,17 @@ func (s *session) drainHeld() error {
 	messages, answers := s.held.messages, s.held.answers
 	s.held = held{}
 	s.up.openSeries()
-	if err := s.closeStale(); err != nil {
-		return err
-	}
-	return s.takeHeld(append(messages, encode(&pgproto3.Flush{})...), func(kind byte) bool {
-		if strings.IndexByte("123nTCIs", kind) >= 0 {
-			answers--
+	if len(s.stale) > 0 {
+		if err := s.closeOurs(); err != nil {
+			return err
 		}
-		return answers == 0 || kind == 'E'
-	})
+	}
+	return s.takeHeld(append(messages, encode(&pgproto3.Flush{})...), answersTo(answers))
 }
 
-// closeStale closes portals of ours in the upstream that are not needed any more.
-func (s *session) closeStale() error {
-	answers := len(s.stale)
-	if answers == 0 {
-		return nil
-	}
-	fs, err := s.up.exchange(s.request(nil), func(kind byte) bool {
-		answers--
-		return answers == 0 || kind == 'E'
-	})
+// closeOurs closes our portals that are left, so that they are not in the way of what follows.
+func (s *session) closeOurs() error {
+	fs, err := s.ask()
 	if err != nil {
 		return err
 	}
@@ -140,13 +130,18 @@ func (s *session) takeHeld(messages []byte, done func(kind byte) bool) error {
 	return err
 }
 
-// noteHeldTag takes account of a command that has completed amid the series. Of most nobody
-// knows whether they have committed what came before: a procedure may, for example.
+// noteHeldTag takes account of a command that has completed amid the series. Of others than
+// these nobody knows whether they have committed what came before: a procedure may, for example.
 func (s *session) noteHeldTag(tag string) {
-	verb, _, _ := strings.Cut(tag, " ")
+	verb, object, _ := strings.Cut(tag, " ")
 	switch verb {
-	case "SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "COPY", "FETCH", "MOVE", "BEGIN", "SAVEPOINT", "RELEASE", "SET", "SHOW":
-		return // no transaction ends by these
+	case "SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "COPY", "FETCH", "MOVE", "BEGIN", "SAVEPOINT", "RELEASE",
+		"SET", "RESET", "SHOW", "LOCK", "LISTEN", "NOTIFY", "DECLARE", "CLOSE", "PREPARE", "DEALLOCATE", "TRUNCATE":
+		return
+	case "CREATE", "ALTER", "DROP":
+		if object == "TABLE" {
+			return
+		}
 	}
 	s.unit.keep()
 }

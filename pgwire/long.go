@@ -31,6 +31,9 @@ func (s *session) startLong() verdict {
 	if s.up == nil {
 		return needUpstream
 	}
+	if v := s.closeFirst(kind); v != ourTurn {
+		return v
+	}
 	s.up.expect(kind)
 	s.up.dirty = true
 	s.long = 1 + length
@@ -58,6 +61,7 @@ func (s *session) startBind(have []byte) verdict {
 // replacePortal forgets a portal of ours whose name a relayed Bind takes.
 func (s *session) replacePortal(name []byte) {
 	if len(name) == 0 {
+		s.closeUpstream(&s.unnamedPortal)
 		s.unnamedPortal.state, s.portalVoid = portalAbsent, false
 		return
 	}

@@ -34,6 +34,11 @@ type upstreamError struct{ response pgproto3.ErrorResponse }
 
 func (f *upstreamError) Error() string { return f.response.Message }
 
+// isOrdinary: it does not end the upstream's session.
+func (f *upstreamError) isOrdinary() bool {
+	return f.response.SeverityUnlocalized == pgerr.SeverityError
+}
+
 // refusal reads an error of the upstream's.
 func refusal(body []byte) error {
 	f := &upstreamError{}
@@ -85,6 +90,7 @@ type rawValue struct {
 // runMixed runs a portal of a statement that the upstream has a part in.
 func (s *session) runMixed(p *portal, maxRows int, describe bool) error {
 	s.up.openSeries()
+	s.up.dirty = true // it may call functions that set what calls depend on
 	switch p.state {
 	case portalDone, portalBroken:
 		return s.runMixedAgain(p)
@@ -194,7 +200,7 @@ func (s *session) readRaw(p *portal) (params []datum.Datum, ok bool) {
 func (s *session) askArguments(p *portal, compute bool) (row [][]byte, err error) {
 	m := mixed(p.bound)
 	var messages []pgproto3.FrontendMessage
-	last, parsing := "Tn", &m.Main
+	parsing := &m.Main
 	if !m.Copy {
 		sql, err := s.sql(p.bound, &m.Main)
 		if err != nil {
@@ -210,22 +216,19 @@ func (s *session) askArguments(p *portal, compute bool) (row [][]byte, err error
 		if err != nil {
 			return nil, err
 		}
-		last = "C"
 		messages = append(messages,
 			&pgproto3.Close{ObjectType: 'S', Name: argsName},
 			&pgproto3.Parse{Name: argsName, Query: sql, ParameterOIDs: oids(p.bound.Params)},
 			bindRaw(argsName, argsName, p.raw, nil, nil),
-			&pgproto3.Execute{Portal: argsName})
+			&pgproto3.Execute{Portal: argsName},
+			&pgproto3.Close{ObjectType: 'P', Name: argsName})
 	}
 	if len(messages) == 0 {
 		return nil, nil
 	}
-	fs, err := s.ask(last, messages...)
+	fs, err := s.ask(messages...)
 	if err != nil {
 		return nil, err
-	}
-	if compute {
-		s.dropLater(argsName)
 	}
 	if m.Copy {
 		parsing = &m.Args
@@ -387,7 +390,7 @@ func (s *session) queryMixed(st *planner.Statement) {
 }
 
 func (s *session) runMixedQuery(st *planner.Statement) error {
-	if s.state == failed {
+	if s.txState() == failed {
 		return errAborted
 	}
 	s.up.openSeries()

@@ -58,9 +58,13 @@ func (s *session) fetch(p *portal, maxRows int, opening []pgproto3.FrontendMessa
 	if mixed(p.bound).Rows != nil {
 		return s.fetchSlices(p, maxRows, opening)
 	}
-	execute := s.request(append(opening, &pgproto3.Execute{Portal: p.upstream, MaxRows: uint32(maxRows)}))
+	messages := append(opening, &pgproto3.Execute{Portal: p.upstream, MaxRows: uint32(maxRows)})
+	if maxRows == 0 { // it runs to its end
+		messages = append(messages, &pgproto3.Close{ObjectType: 'P', Name: p.upstream})
+	}
+	execute, done := s.request(messages)
 	suspended := false
-	err := s.stream(execute, endsWith("CsI"), func(kind byte, body []byte) error {
+	err := s.stream(execute, done, func(kind byte, body []byte) error {
 		switch kind {
 		case '1', '3':
 		case '2':
@@ -79,6 +83,9 @@ func (s *session) fetch(p *portal, maxRows int, opening []pgproto3.FrontendMessa
 		}
 		return nil
 	})
+	if err == nil && maxRows == 0 {
+		p.upstream = "" // closed
+	}
 	if err == nil {
 		s.fetched(p, suspended)
 	}
@@ -109,8 +116,8 @@ func (s *session) fetched(p *portal, suspended bool) {
 		s.out.portalSuspended()
 		return
 	}
+	s.closeUpstream(p)
 	p.state = portalDone
-	s.dropLater(p.upstream)
 }
 
 // fetchSlices is fetch for a statement with calls that run for each row.
@@ -120,7 +127,7 @@ func (s *session) fetchSlices(p *portal, maxRows int, opening []pgproto3.Fronten
 	}
 	slice := firstRows
 	for sent := 0; ; {
-		fs, err := s.ask("CsI", append(opening, &pgproto3.Execute{Portal: p.upstream, MaxRows: uint32(min(maxRows-sent, slice))})...)
+		fs, err := s.ask(append(opening, &pgproto3.Execute{Portal: p.upstream, MaxRows: uint32(min(maxRows-sent, slice))})...)
 		if err != nil {
 			return err
 		}

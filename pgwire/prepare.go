@@ -51,7 +51,7 @@ func (s *session) askTypes(st *planner.Statement, query *planner.Text) (types []
 	if err != nil {
 		return nil, err
 	}
-	fs, err := s.ask("Tn",
+	fs, err := s.ask(
 		&pgproto3.Close{ObjectType: 'S', Name: probeName},
 		&pgproto3.Parse{Name: probeName, Query: sql},
 		&pgproto3.Describe{ObjectType: 'S', Name: probeName})
@@ -112,18 +112,17 @@ func (s *session) executeArguments(st *planner.Statement, types []datum.Type) (v
 	if sql, err = s.text.toClient(sql); err != nil {
 		return nil, err
 	}
-	fs, err := s.ask("C",
+	fs, err := s.ask(
 		&pgproto3.Close{ObjectType: 'S', Name: executeName},
 		&pgproto3.Parse{Name: executeName, Query: "SELECT " + strings.Join(parameters, ", "), ParameterOIDs: oids(types)},
 		&pgproto3.Close{ObjectType: 'S', Name: argsName},
 		&pgproto3.Parse{Name: argsName, Query: sql},
-		&pgproto3.Close{ObjectType: 'P', Name: argsName},
 		&pgproto3.Bind{DestinationPortal: argsName, PreparedStatement: argsName},
-		&pgproto3.Execute{Portal: argsName})
+		&pgproto3.Execute{Portal: argsName},
+		&pgproto3.Close{ObjectType: 'P', Name: argsName})
 	if err != nil {
 		return nil, err
 	}
-	s.dropLater(argsName)
 	err = s.each(fs, func(kind byte, body []byte) error {
 		switch kind {
 		case 'E':

@@ -11,12 +11,6 @@ import (
 // This file asks the upstream within a series of ours, unseen by the client, and first of
 // all what a statement means: the types of its parameters and its columns.
 
-// dropLater closes a portal of ours with the next messages, since a transaction may go on
-// for long after it.
-func (s *session) dropLater(name string) {
-	s.stale = append(s.stale, &pgproto3.Close{ObjectType: 'P', Name: name})
-}
-
 // probe asks the upstream what a statement means. The result is the statement with the
 // types of its parameters and its columns.
 func (s *session) probe(st *planner.Statement, declared []datum.Type) (*planner.Statement, error) {
@@ -26,7 +20,7 @@ func (s *session) probe(st *planner.Statement, declared []datum.Type) (*planner.
 		return nil, err
 	}
 	s.up.openSeries()
-	fs, err := s.ask("Tn",
+	fs, err := s.ask(
 		&pgproto3.Close{ObjectType: 'S', Name: probeName},
 		&pgproto3.Parse{Name: probeName, Query: sql, ParameterOIDs: oids(declared)},
 		&pgproto3.Describe{ObjectType: 'S', Name: probeName})

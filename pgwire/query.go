@@ -40,7 +40,7 @@ func (s *session) answerQuery(text []byte, script *planner.Script) verdict {
 		s.planned = planned{text: string(text), options: planner.Options{Standard: s.standard}, script: script}
 		return needCall
 	}
-	s.unnamed, s.unnamedPortal.state = nil, portalAbsent
+	s.forgetUnnamed()
 	s.runScript(script)
 	if !s.over {
 		s.ready()
@@ -72,7 +72,7 @@ func (s *session) runScript(script *planner.Script) {
 
 // runStatement runs one statement of a simple query.
 func (s *session) runStatement(st *planner.Statement) error {
-	if s.state == failed && !st.EndsTransaction() {
+	if s.txState() == failed && !st.EndsTransaction() {
 		return errAborted
 	}
 	s.beginImplicit()

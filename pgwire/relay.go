@@ -49,15 +49,18 @@ type relay struct {
 	copying  bool // the upstream waits for the data of a COPY, and takes nothing else
 	status   byte // transaction status in the last ReadyForQuery
 	params   map[string]string
-	version  uint64 // rises with every change of params
-	lost     error  // why the pump ended
-	pid      uint32 // of the upstream's process
-	shownPID uint32 // what the client was told instead
-	told     bool   // the upstream told the client that it ends
+	version  uint64      // rises with every change of params
+	lost     error       // why the pump ended
+	pid      uint32      // of the upstream's process
+	ids      *processIDs // what clients were told instead of such; nil: the ids themselves
+	told     bool        // the upstream told the client that it ends
 	// lastWords is the error with which the upstream ended amid an exchange, as a frame.
 	lastWords []byte
 	// dropped counts how often all prepared statements were dropped.
 	dropped atomic.Int64
+	// ended counts how often a transaction has ended, wentBack how often one has, or has
+	// gone back to a savepoint: the answer to both commands is the same.
+	ended, wentBack atomic.Int64
 	// named: the upstream may have prepared statements with names.
 	named atomic.Bool
 	// wake interrupts the session's reading from its client.
@@ -172,11 +175,15 @@ func (r *relay) owes() bool {
 // cancelTimeout bounds a cancel request, which is a connection of its own.
 const cancelTimeout = 5 * time.Second
 
-// requestCancel asks the upstream to cancel what it is doing for this session.
+// requestCancel asks the upstream to cancel what it is doing for this session, and waits
+// until it has heard.
 func (r *relay) requestCancel() {
-	if !r.owes() {
-		return
+	if r.owes() {
+		r.sendCancel()
 	}
+}
+
+func (r *relay) sendCancel() {
 	ctx, cancel := context.WithTimeout(context.Background(), cancelTimeout)
 	defer cancel()
 	if conn, err := pgconn.Construct(r.opened); err == nil {
@@ -184,9 +191,12 @@ func (r *relay) requestCancel() {
 	}
 }
 
-// abandon cancels what the upstream does and closes the connection to it.
+// abandon cancels what the upstream does and closes the connection to it. One that stands
+// still is not waited for before stop.
 func (r *relay) abandon() {
-	r.requestCancel()
+	if r.owes() {
+		r.pump.Go(r.sendCancel)
+	}
 	r.conn.Close()
 	if r.polling != nil {
 		r.lose(errors.Join(errUpstreamLost, net.ErrClosed)) // the loop tells nothing of what we closed

@@ -22,7 +22,7 @@ func (s *session) route(kind byte, body []byte) verdict {
 	switch {
 	case s.skipping && kind != 'S' && kind != 'X':
 		return needInput
-	case s.up != nil && kind != 'X' && s.up.isCopying():
+	case s.up != nil && kind != 'X' && (s.replicates || s.up.isCopying()):
 		return s.relay(kind, body)
 	}
 	if v := s.settlePortals(kind); v != ourTurn {
@@ -182,6 +182,9 @@ func (s *session) relay(kind byte, body []byte) verdict {
 	if s.holding() {
 		return s.hold(kind, body)
 	}
+	if v := s.closeFirst(kind); v != ourTurn {
+		return v
+	}
 	s.up.expect(kind)
 	s.up.out = append(s.up.out, kind)
 	s.up.out = binary.BigEndian.AppendUint32(s.up.out, uint32(4+len(body)))
@@ -222,7 +225,7 @@ func (s *session) routeQuery(body []byte) verdict {
 		return v
 	case script == nil:
 		s.forgetUnnamed()
-		s.unnamedVoid, s.portalVoid = false, false // it drops the upstream's too
+		s.unnamedVoid, s.portalVoid = false, false // it drops the upstream's itself
 		return s.relay('Q', body)
 	}
 	if branch, ok := script.UseBranch(); ok && branch != "" {
@@ -273,10 +276,12 @@ func isSelect(st *planner.Statement) bool {
 	return ok
 }
 
-// forgetUnnamed drops the unnamed statement and portal, as every simple query does.
-// Those of the upstream go with a query of its own.
+// forgetUnnamed drops the unnamed statement and portal, as every simple query does. Those
+// of the upstream, which gets no query, are there still.
 func (s *session) forgetUnnamed() {
+	s.closeUpstream(&s.unnamedPortal)
 	s.unnamed, s.unnamedPortal.state = nil, portalAbsent
+	s.unnamedVoid, s.portalVoid = s.up != nil, s.up != nil
 }
 
 func (s *session) routeParse(body []byte) verdict {
@@ -310,16 +315,14 @@ func (s *session) routeParse(body []byte) verdict {
 	if branch, ok := script.UseBranch(); ok && branch != "" {
 		return s.relayText('P', name, useBranch(branch), rest)
 	}
-	if len(script.Statements) == 1 && mixed(script.Statements[0]) != nil && s.state != failed {
+	if len(script.Statements) == 1 && mixed(script.Statements[0]) != nil && s.txState() != failed {
 		if v := s.mixedTurn(); v != ourTurn {
 			return v
 		}
 	} else if v := s.turn(false); v != ourTurn {
 		return v
 	}
-	if len(name) == 0 {
-		s.unnamedVoid = true
-	} else if !s.blocking && s.up != nil && s.up.named.Load() {
+	if len(name) > 0 && !s.blocking && s.up != nil && s.up.named.Load() {
 		return needCall // it is asked whether it has that name
 	}
 	return s.parse(body)
@@ -331,19 +334,16 @@ func (s *session) routeSync(body []byte) verdict {
 		if s.holding() {
 			return s.hold('S', body)
 		}
+		// What becomes of our portals is known when the upstream has answered: the series
+		// may have begun a transaction.
 		s.skipping, s.pipelined = false, false
-		if s.state == implicit {
-			// What becomes of our portals is known when the upstream has answered: the
-			// series may have begun a transaction.
-			s.state = noTransaction
-		}
 		return s.relay('S', body)
 	}
 	if s.up != nil {
 		if settled, _ := s.up.settled(); !settled {
 			return needTurn
 		}
-		s.adoptStatus()
+		s.followTransaction()
 	}
 	s.sync(body)
 	return needInput

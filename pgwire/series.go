@@ -16,7 +16,7 @@ import (
 // queryInSeries answers a simple query of ours amid a series: it ends the series, as any
 // query does, and fails with it.
 func (s *session) queryInSeries(script *planner.Script) {
-	s.unnamed, s.unnamedPortal.state = nil, portalAbsent
+	s.forgetUnnamed()
 	s.runScript(script)
 	s.endSeries()
 }
@@ -50,8 +50,8 @@ func (s *session) endQuery(err error) {
 		s.over = true
 		return
 	}
-	s.state = noTransaction
-	s.adoptStatus()
+	s.followTransaction()
+	s.endImplicit()
 	s.ready()
 }
 
@@ -102,15 +102,14 @@ func (r *relay) popSeries() {
 // by a text that it cannot parse. Its complaint is swallowed; ours was told.
 func (s *session) abortUpstream() error {
 	const text = "raisinproxy_aborts_this_transaction"
-	messages, last := encode(&pgproto3.Query{String: text}), byte('Z')
-	inSeries := s.up.inSeries()
 	if s.up.hasFailed() {
 		return nil // an error of its own has done so already
 	}
+	inSeries, ask := s.up.inSeries(), s.askAlone
 	if inSeries {
-		messages, last = encode(&pgproto3.Parse{Name: "_raisin_abort", Query: text}, &pgproto3.Flush{}), 'E'
+		ask = s.ask
 	}
-	frames, err := s.up.exchange(messages, func(kind byte) bool { return kind == last })
+	frames, err := ask(&pgproto3.Parse{Name: "_raisin_abort", Query: text})
 	if err != nil {
 		return err
 	}

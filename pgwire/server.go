@@ -2,9 +2,7 @@ package pgwire
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/tls"
-	"encoding/binary"
 	"errors"
 	"log/slog"
 	"net"
@@ -79,15 +77,14 @@ type Server struct {
 	throttle throttle
 
 	mu       sync.Mutex
-	sessions map[int32]*session // by the process id that the client was told
-	all      map[*session]bool  // those that are still starting up included
-	closing  bool               // no session may begin any more
-	lastPID  int32
-}
+	sessions map[cancelKey]*session
+	all      map[*session]bool // those that are still starting up included
+	closing  bool              // no session may begin any more
+	madeUp   map[int32]bool    // process ids that sessions have
+	lastPID  int32             // that was made up
 
-// firstPID is where process ids of ours begin: beyond those of real processes, which an
-// upstream's notifications name.
-const firstPID = 1 << 30
+	ids *processIDs
+}
 
 // NewServer makes a server. An error is one of the build, not of the caller.
 func NewServer(cfg Config) (*Server, error) {
@@ -108,7 +105,9 @@ func NewServer(cfg Config) (*Server, error) {
 		cfg:      cfg,
 		defaults: defaults,
 		planner:  planner.New(planner.Config{CacheBytes: cfg.PlanCacheBytes, Upstream: cfg.Upstream != nil}),
-		sessions: map[int32]*session{},
+		sessions: map[cancelKey]*session{},
+		madeUp:   map[int32]bool{},
+		ids:      newProcessIDs(),
 		all:      map[*session]bool{},
 		lastPID:  firstPID,
 		entrance: newEntrance(cfg.MaxConnections),
@@ -215,44 +214,25 @@ func (s *Server) enter(session *session) {
 	}
 }
 
-// register gives a session the process id and the secret by which it can be
-// cancelled.
-func (s *Server) register(session *session) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for {
-		s.lastPID++
-		if s.lastPID < firstPID {
-			s.lastPID = firstPID
-		}
-		if s.sessions[s.lastPID] == nil {
-			break
-		}
-	}
-	var secret [4]byte
-	rand.Read(secret[:]) // never fails
-	session.pid, session.secret = s.lastPID, binary.BigEndian.Uint32(secret[:])
-	s.sessions[session.pid] = session
-}
-
 func (s *Server) unregister(session *session) {
 	s.entrance.leave(session)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.all, session)
-	if session.pid != 0 {
-		delete(s.sessions, session.pid)
-	}
+	s.forget(session)
 }
 
 // cancel ends what the session with this key is waiting for. A wrong key is
 // ignored, as PostgreSQL ignores it.
 func (s *Server) cancel(pid int32, secret uint32) {
 	s.mu.Lock()
-	session := s.sessions[pid]
+	session := s.sessions[cancelKey{pid, secret}]
 	s.mu.Unlock()
-	if session != nil && session.secret == secret {
-		session.cancelStatement(errCanceled)
+	if session == nil {
+		return
+	}
+	if up := session.cancelStatement(errCanceled); up != nil {
+		up.requestCancel()
 	}
 }
 

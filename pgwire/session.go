@@ -104,6 +104,8 @@ type session struct {
 	password        auth.Secret // of the client, for an upstream that asks for it
 	parameters      []startupParameter
 	identity        string                     // what the upstream connection is opened with
+	database        string                     // that the client has asked for
+	replicates      bool                       // the connection is for replication
 	greeted         map[string]string          // the settings that the client was told at first
 	welcome         []*pgconn.Notice           // what the upstream had to say to a new connection
 	upstreamTimeout time.Duration              // its statement_timeout, when it was last asked
@@ -114,6 +116,7 @@ type session struct {
 	// or portal, which is there still and must not come back.
 	unnamedVoid, portalVoid bool
 	dropped                 int64  // how often the upstream had dropped all statements when ours were
+	seenEnded, seenWentBack int64  // how often its transactions had ended when our portals did
 	heldBegin               string // the BEGIN that was held back while the upstream is not open
 	lastPortal              int    // number of the last portal of ours there
 }
@@ -185,6 +188,7 @@ func (s *session) refuse(err error) {
 		s.log.Debug("connection dropped", "reason", err)
 		return
 	}
+	s.conn.SetWriteDeadline(time.Now().Add(lastWords)) // the time of the start-up may be over
 	s.report(pgerr.From(err))
 	s.farewell()
 }
@@ -203,6 +207,9 @@ func (s *session) end() {
 		s.interrupt.mu.Lock()
 		s.interrupt.up = nil
 		s.interrupt.mu.Unlock()
+		if s.up.ids != nil {
+			s.up.ids.end(s.up.key(), uint32(s.pid))
+		}
 		s.up.stop()
 	}
 	if s.pid != 0 {
@@ -241,7 +248,7 @@ func (s *session) run(v verdict) (parked bool) {
 			if s.flushAll() != nil {
 				return false
 			}
-		case needUpstream, needTurn, needFacts, needAbort:
+		case needUpstream, needTurn, needFacts, needClose, needAbort:
 			if err := s.consult(v); err != nil {
 				s.giveUp(err)
 				return false
@@ -418,17 +425,16 @@ func (i *interrupt) abandon() {
 	}
 }
 
-// cancelStatement ends the running call, if there is one. An idle session is not
+// cancelStatement ends the running call, if there is one, and returns the upstream, whose
+// statement is to be cancelled as well; nil: it is not open. An idle session is not
 // touched, and neither is the statement after the one that was meant.
-func (s *session) cancelStatement(cause error) {
+func (s *session) cancelStatement(cause error) (up *relay) {
 	s.interrupt.mu.Lock()
 	defer s.interrupt.mu.Unlock()
 	if s.interrupt.cancel != nil {
 		s.interrupt.cancel(cause)
 	}
-	if s.interrupt.up != nil {
-		s.interrupt.up.requestCancel()
-	}
+	return s.interrupt.up
 }
 
 // call lets the frame at the head wait for a backend. What else stands between it and its
@@ -580,6 +586,6 @@ func (s *session) ready() {
 	if s.server.cfg.Upstream == nil {
 		s.reportSettings()
 	}
-	s.unit.succeed(s.state == explicit || s.state == failed)
+	s.unit.succeed(s.inBlock())
 	s.out.readyForQuery(s.status())
 }

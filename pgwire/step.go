@@ -26,6 +26,7 @@ const (
 	needTurn     // it owes answers that come before ours
 	needFacts    // a call depends on what only the upstream knows
 	needAbort    // an error of ours has to abort its transaction
+	needClose    // portals of ours have to be closed there
 	ourTurn      // nothing stands in the way of an answer of ours
 )
 
@@ -73,6 +74,10 @@ func (s *session) once() verdict {
 		return needInput
 	}
 	v := s.dispatch(kind, body)
+	if v == needPlan { // the cache does not keep every plan, and the next look would not find it
+		s.plan()
+		v = s.dispatch(kind, body)
+	}
 	if v == needInput {
 		s.answered(body)
 	}
@@ -164,7 +169,7 @@ func (s *session) functionCall(body []byte) verdict {
 	m.count() // the format of the result
 	err := m.done()
 	switch {
-	case s.state == failed:
+	case s.txState() == failed:
 		err = errAborted
 	case err == nil:
 		err = pgerr.Newf(codes.FeatureNotSupported, "the function call protocol needs an [upstream]")

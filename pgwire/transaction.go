@@ -21,7 +21,9 @@ const (
 // is nothing to undo but settings; the states, warnings and errors are
 // PostgreSQL's all the same, since drivers and pools live by them.
 type transaction struct {
-	state transactionState
+	// alone is the state while no upstream is open. Nothing but this file reads it: see
+	// txState.
+	alone transactionState
 	// batch: statements share an implicit transaction, in which some commands may
 	// not run that may run alone.
 	batch bool
@@ -41,8 +43,22 @@ const (
 	failed                         // an explicit one after an error
 )
 
+// txState is the state of the session's transaction. It has one owner: the upstream as soon
+// as that is open, by what its answers tell, and before, or without one, what ran here.
+// While the upstream owes answers it is not known: see turn.
+func (s *session) txState() transactionState {
+	if s.up == nil {
+		return s.alone
+	}
+	state := s.up.txState()
+	if state == explicit && s.mustAbort {
+		return failed // before anything else happens
+	}
+	return state
+}
+
 func (s *session) status() byte {
-	switch s.state {
+	switch s.txState() {
 	case explicit:
 		return statusBlock
 	case failed:
@@ -54,8 +70,8 @@ func (s *session) status() byte {
 // beginImplicit makes sure that there is a transaction.
 func (s *session) beginImplicit() {
 	s.now = time.Time{}
-	if s.state == noTransaction {
-		s.state = implicit
+	if s.up == nil && s.alone == noTransaction {
+		s.alone = implicit
 		s.started = time.Time{}
 		s.vars.Begin()
 	}
@@ -63,7 +79,12 @@ func (s *session) beginImplicit() {
 
 // endImplicit commits what no BEGIN has claimed.
 func (s *session) endImplicit() {
-	if s.state == implicit {
+	switch {
+	case s.up != nil:
+		if !s.up.inSeries() && s.txState() == noTransaction {
+			s.endPortals()
+		}
+	case s.alone == implicit:
 		s.endTransaction(true)
 	}
 }
@@ -75,19 +96,31 @@ func (s *session) endTransaction(commit bool) {
 	} else {
 		s.vars.Rollback()
 	}
-	s.state, s.pipelined = noTransaction, false
+	s.alone, s.pipelined = noTransaction, false
 	s.unit.succeed(false)
 	s.savepoints = s.savepoints[:0]
+	s.endPortals()
+}
+
+// endPortals drops every portal.
+func (s *session) endPortals() {
 	s.dropNamedPortals()
 	s.unnamedPortal.state = portalAbsent
 }
 
 // abort is what an error does to the transaction.
 func (s *session) abort() {
-	s.mustAbort = s.up != nil && (s.state == explicit || s.up.inSeries())
-	switch s.state {
+	if s.up != nil {
+		inSeries, state := s.up.inSeries(), s.up.txState()
+		s.mustAbort = inSeries || state == explicit
+		if !inSeries && state == noTransaction {
+			s.endPortals() // what becomes of them else the upstream tells
+		}
+		return
+	}
+	switch s.alone {
 	case explicit:
-		s.state = failed
+		s.alone = failed
 		s.vars.Fail()
 	case implicit:
 		s.endTransaction(false)
@@ -104,7 +137,7 @@ func (s *session) fail(err error) {
 		return // what comes next ends the session, or it has been told
 	}
 	if theirs, ok := errors.AsType[*upstreamError](err); ok {
-		if theirs.response.SeverityUnlocalized != pgerr.SeverityError {
+		if !theirs.isOrdinary() {
 			return // its last words, which end the session
 		}
 		theirs.response.Detail = withDetail(theirs.response.Detail, s.text.best(s.undoUnit()))
@@ -133,7 +166,7 @@ func (s *session) control(t *planner.Transaction) (tag string, err error) {
 	case planner.Rollback:
 		return t.Tag, s.rollbackBlock(t)
 	}
-	if s.state != explicit && s.state != failed {
+	if s.alone != explicit && s.alone != failed {
 		return "", pgerr.Newf(codes.NoActiveSQLTransaction, "%s can only be used in transaction blocks", savepointCommands[t.Kind])
 	}
 	if t.Kind == planner.Savepoint {
@@ -151,13 +184,13 @@ var savepointCommands = map[planner.TransactionKind]string{
 }
 
 func (s *session) beginBlock(t *planner.Transaction) error {
-	if s.state == explicit {
+	if s.alone == explicit {
 		s.warn(codes.ActiveSQLTransaction, "there is already a transaction in progress")
 	}
 	if err := s.applyModes(t.Modes); err != nil {
 		return err
 	}
-	s.state = explicit
+	s.alone = explicit
 	return nil
 }
 
@@ -171,7 +204,7 @@ func (s *session) applyModes(modes []planner.Mode) error {
 }
 
 func (s *session) commitBlock(t *planner.Transaction) (tag string, err error) {
-	switch s.state {
+	switch s.alone {
 	case failed:
 		return "ROLLBACK", s.finishBlock(t, false)
 	case explicit:
@@ -181,7 +214,7 @@ func (s *session) commitBlock(t *planner.Transaction) (tag string, err error) {
 }
 
 func (s *session) rollbackBlock(t *planner.Transaction) error {
-	if s.state == failed || s.state == explicit {
+	if s.alone == failed || s.alone == explicit {
 		return s.finishBlock(t, false)
 	}
 	return s.noBlock(t, "ROLLBACK AND CHAIN", false)
@@ -204,7 +237,7 @@ func (s *session) finishBlock(t *planner.Transaction, commit bool) error {
 	characteristics := s.vars.Characteristics()
 	s.endTransaction(commit)
 	if t.Chain {
-		s.state = explicit
+		s.alone = explicit
 		s.started = time.Time{}
 		s.vars.BeginWith(characteristics)
 	}
@@ -228,7 +261,7 @@ func (s *session) endSavepoint(t *planner.Transaction) error {
 	}
 	s.vars.RollbackTo(depth)
 	s.savepoints = s.savepoints[:depth]
-	s.state = explicit
+	s.alone = explicit
 	for name, p := range s.portals {
 		if p.depth >= depth {
 			s.dropNamedPortal(name)

@@ -23,8 +23,8 @@ func (s *session) turn(calls bool) verdict {
 		s.skipping = true
 		return needInput
 	}
-	s.adoptStatus()
-	if calls && s.up.dirty && s.state != failed {
+	s.followTransaction()
+	if calls && s.up.dirty && s.txState() != failed {
 		return needFacts
 	}
 	return ourTurn
@@ -56,37 +56,54 @@ func (s *session) settlePortals(kind byte) verdict {
 	if s.up.pendingEnd() {
 		return needTurn
 	}
-	if !s.up.inSeries() {
-		s.adoptStatus()
-	}
+	s.followTransaction()
 	return ourTurn
 }
 
-// adoptStatus takes over the transaction that the upstream is in.
-func (s *session) adoptStatus() {
-	status, open := s.up.transaction()
+// followTransaction drops the portals of transactions that have ended upstream. Where one has
+// gone back, maybe to a savepoint only, those go of which nobody but us could say whether
+// they still exist: their calls must not be made if they do not.
+func (s *session) followTransaction() {
+	ended, wentBack := s.up.ended.Load(), s.up.wentBack.Load()
 	switch {
-	case open && s.up.hasEnded():
-		// What the last ReadyForQuery told is over. Whatever is there now, a transaction
-		// or a block, it fails as a whole.
-		s.state = implicit
-	case status == statusBlock:
-		s.state = explicit
-	case status == statusFailed:
-		s.state = failed
-	case open:
-		s.state = implicit
-	case s.state != implicit:
-		s.endTransaction(true) // the upstream's has ended, and with it our portals
+	case ended != s.seenEnded:
+		s.endPortals()
+		s.unit.block = nil
+	case wentBack != s.seenWentBack:
+		s.endUnopened()
+	}
+	s.seenEnded, s.seenWentBack = ended, wentBack
+}
+
+// endUnopened drops the portals that the upstream has no part of yet.
+func (s *session) endUnopened() {
+	for name, p := range s.portals {
+		if !p.isOpenUpstream() {
+			s.dropNamedPortal(name)
+		}
+	}
+	if !s.unnamedPortal.isOpenUpstream() {
+		s.unnamedPortal.state = portalAbsent
 	}
 }
 
-// hasEnded says whether a transaction has ended in the open series, or gone back.
-func (r *relay) hasEnded() bool {
+// txState is the state that the answers tell of. In a series in which a transaction has
+// ended, or gone back, what is there now is not known: it fails as a whole.
+func (r *relay) txState() transactionState {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := r.open()
-	return s != nil && s.ended
+	open := r.open()
+	switch {
+	case open != nil && open.ended:
+		return implicit
+	case r.status == statusBlock:
+		return explicit
+	case r.status == statusFailed:
+		return failed
+	case open != nil:
+		return implicit
+	}
+	return noTransaction
 }
 
 // transaction is the status in the last ReadyForQuery, and whether a series is open.

@@ -152,13 +152,19 @@ func (s *session) beginUnitStatement(p *portal) {
 // endUnitStatement is to be called when a statement has succeeded. In a block it cannot
 // fail any more.
 func (s *session) endUnitStatement() {
-	if s.state == explicit && !s.unit.whole {
+	if s.txState() == explicit && !s.unit.whole {
 		s.unit.succeed(true)
 	}
 }
 
 // giveBackTime bounds the giving back, which a client waits for.
 const giveBackTime = time.Second
+
+// inBlock says whether the client has begun a transaction that is not over.
+func (s *session) inBlock() bool {
+	state := s.txState()
+	return state == explicit || state == failed
+}
 
 // sendAll makes all answers so far due. They count as sent.
 func (s *session) sendAll() {

@@ -43,7 +43,7 @@ func TestRowsOfAFailedUnit(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := newSession(t)
-			s.state = implicit
+			s.alone = implicit
 			all := ""
 			for i, answers := range test.statements {
 				s.unit.begin(int64(len(all)), false)

@@ -1,18 +1,17 @@
 package pgwire
 
 import (
-	"context"
 	"errors"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jeroenrinzema/psql-wire/codes"
 
-	"raisinproxy/pgwire/auth"
 	"raisinproxy/pgwire/settings"
 	"raisinproxy/sqlfuncs/pgerr"
 )
@@ -26,10 +25,15 @@ type Upstream struct {
 	FixedDatabase bool
 	// AsClient: the client's own user name is used.
 	AsClient bool
+	// FirstUse: a session's connection is opened when something is first asked of it, not
+	// when its client logs in. Process ids are made up then.
+	FirstUse bool
+
+	down atomic.Bool // it could not be reached the last time
 
 	mu sync.Mutex
-	// greetings are the settings that upstreams reported, by what a connection was
-	// opened with, for clients whose own connection is not open yet.
+	// greetings are what upstreams said at first, by what a connection was opened with,
+	// for clients whose own connection is not open yet.
 	greetings map[string]greeting
 }
 
@@ -37,6 +41,7 @@ type Upstream struct {
 type greeting struct {
 	params  map[string]string
 	notices []*pgconn.Notice
+	facts   facts
 }
 
 // identity tells upstream connections apart that may be greeted differently.
@@ -79,109 +84,41 @@ func (u *Upstream) remember(identity string, g greeting) {
 	u.greetings[identity] = g
 }
 
-// client is who an upstream connection is for.
-type client struct {
-	user, database string
-	password       auth.Secret
-	parameters     []startupParameter
-}
-
-// connect opens a connection for a client. The error is one for the client: what the
-// upstream said if it said something, else that it cannot be reached.
-func (u *Upstream) connect(ctx context.Context, c client, notice func(*pgconn.Notice)) (*pgconn.HijackedConn, error) {
-	cfg := u.Config.Copy()
-	cfg.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { notice(n) }
-	if !u.FixedDatabase {
-		cfg.Database = c.database
-	}
-	if u.AsClient {
-		cfg.User, cfg.Password = c.user, c.password.Reveal()
-	}
-	for _, p := range c.parameters {
-		cfg.RuntimeParams[p.name] = p.value
-	}
-	conn, err := pgconn.ConnectConfig(ctx, cfg)
-	if err != nil {
-		return nil, connectError(err)
-	}
-	if err := conn.SyncConn(ctx); err != nil {
-		return nil, errors.Join(connectError(err), conn.Close(ctx))
-	}
-	hijacked, err := conn.Hijack()
-	if err != nil {
-		return nil, connectError(err)
-	}
-	hijacked.Frontend = nil // its buffers are not for idle sessions
-	return hijacked, nil
-}
-
-func connectError(err error) error {
-	if from, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return &pgerr.Error{
-			Severity: pgerr.SeverityFatal,
-			Code:     codes.Code(from.Code),
-			Message:  from.Message,
-			Detail:   from.Detail,
-			Hint:     from.Hint,
-			Cause:    err,
-		}
-	}
-	e := pgerr.Fatalf(codes.SQLclientUnableToEstablishSQLconnection, "the upstream cannot be reached")
-	e.Cause = err
-	return e
-}
-
-// upstreamParameters are the start-up parameters of a session's upstream connection:
-// the client's own, and the branch.
+// upstreamParameters are the start-up parameters of a session's upstream connection: the
+// client's own, and the branch. Which branch that is, is the upstream's to say: the
+// client's options come last there, and its parameters after those.
 func upstreamParameters(parameters []startupParameter) []startupParameter {
-	branch := "main"
 	options := ""
 	kept := slices.DeleteFunc(slices.Clone(parameters), func(p startupParameter) bool {
-		switch p.name {
-		case "user", "database":
-			return true
-		case "options":
+		if p.name == "options" {
 			options = p.value
-			return true
-		case settings.BranchParameter:
-			branch = p.value
-			return true
 		}
-		return false
+		return p.name == "user" || p.name == "database" || p.name == "options"
 	})
-	// The client's options come last, so that a branch among them wins.
-	options = strings.TrimSpace("-c " + settings.BranchParameter + "=" + escapeOption(branch) + " " + options)
-	return append(kept, startupParameter{"options", options})
+	return append(kept, startupParameter{"options", strings.TrimRight("-c "+settings.BranchParameter+"="+defaultBranch+" "+options, " ")})
 }
 
-// escapeOption protects what would end a value in the options of a start-up packet.
-func escapeOption(value string) string {
-	var b strings.Builder
-	for i := range len(value) {
-		if strings.IndexByte(" \t\n\r\v\f\\", value[i]) >= 0 {
-			b.WriteByte('\\')
-		}
-		b.WriteByte(value[i])
-	}
-	return b.String()
-}
+// defaultBranch is where a session works that says nothing else.
+const defaultBranch = "main"
 
-// prepareUpstream finds out how to greet the client: as the upstream greeted another
-// connection of the same kind before, or else by opening it now, so that a database
-// that does not exist is told at once.
+// prepareUpstream finds out how to greet the client: as its own upstream connection does,
+// or, if that is to be opened at its first use, as another one of the same kind was greeted
+// before. A connection for replication is opened at once.
 func (s *session) prepareUpstream(parameters []startupParameter) error {
 	s.parameters = upstreamParameters(parameters)
+	s.replicates = replicates(parameters)
 	u := s.server.cfg.Upstream
 	s.identity = u.identity(s.caller.User, s.caller.Scope.Repository, s.parameters)
-	if known, ok := u.greeting(s.identity); ok {
-		s.greeted, s.welcome = known.params, known.notices
-		return nil
+	if u.FirstUse && !s.replicates {
+		if known, ok := u.greeting(s.identity); ok {
+			s.greeted, s.welcome = known.params, known.notices
+			return s.beginWith(known.facts)
+		}
 	}
-	notices, err := s.openUpstream()
-	if err != nil {
+	if err := s.waiting(s.openUpstream); err != nil {
 		return err
 	}
-	s.greeted, s.welcome = maps.Clone(s.up.params), notices
+	s.greeted = maps.Clone(s.up.params)
 	return nil
 }
 
@@ -205,28 +142,16 @@ func inOrder(params map[string]string) []string {
 	})
 }
 
-// openUpstream connects the session to its upstream.
-func (s *session) openUpstream() (notices []*pgconn.Notice, err error) {
-	u := s.server.cfg.Upstream
-	hijacked, err := u.connect(s.ctx, client{s.caller.User, s.caller.Scope.Repository, s.password, s.parameters},
-		func(n *pgconn.Notice) { notices = append(notices, n) })
-	if err != nil {
-		return nil, err
-	}
-	u.remember(s.identity, greeting{hijacked.ParameterStatuses, notices})
-	s.up = newRelay(hijacked, s.conn)
-	s.poll(s.up)
-	s.up.dirty = true
-	return notices, nil
-}
-
 // startRelay lets answers come, and tells the client of settings that are not as it was
 // greeted.
 func (s *session) startRelay() {
 	s.interrupt.mu.Lock()
 	s.interrupt.up = s.up
 	s.interrupt.mu.Unlock()
-	s.up.shownPID = uint32(s.pid)
+	if s.server.cfg.Upstream.FirstUse {
+		s.up.ids = s.server.ids
+		s.server.ids.show(s.up.key(), uint32(s.pid))
+	}
 	for _, name := range inOrder(s.up.params) {
 		if value := s.up.params[name]; s.greeted[name] != value {
 			s.out.parameterStatus(name, value)
@@ -239,10 +164,12 @@ func (s *session) startRelay() {
 func (s *session) consult(v verdict) error {
 	switch v {
 	case needUpstream:
-		if err := s.waiting(func(context.Context) error {
-			_, err := s.openUpstream()
-			return err
-		}); err != nil {
+		err := s.waiting(s.openUpstream)
+		if errors.Is(err, errCanceled) {
+			s.failHead(err)
+			return nil
+		}
+		if err != nil {
 			return err
 		}
 		s.startRelay()
@@ -251,6 +178,8 @@ func (s *session) consult(v verdict) error {
 		return s.takeTurn()
 	case needFacts:
 		return s.readFacts()
+	case needClose:
+		return s.closeStale()
 	}
 	s.mustAbort = false
 	return s.abortUpstream()
@@ -274,6 +203,10 @@ func (s *session) giveUp(err error) {
 			s.farewell()
 			return
 		}
+	}
+	if errors.Is(err, errNoSession) {
+		s.log.Debug("client is gone", "while", "its upstream was opened")
+		return
 	}
 	e := pgerr.From(err)
 	if e.Severity != pgerr.SeverityFatal {
@@ -337,27 +270,4 @@ func (s *session) refreshFromUpstream() {
 	s.seen, s.zone = version, time.UTC
 	s.standard = params["standard_conforming_strings"] != "off"
 	s.text = transcoderFor(params["client_encoding"])
-	if s.up == nil {
-		s.setBranch([]byte(branchOf(s.parameters)))
-	}
-}
-
-// branchOf reads the branch that an upstream connection will be opened with.
-func branchOf(parameters []startupParameter) string {
-	branch := "main"
-	for _, p := range parameters {
-		if p.name != "options" {
-			continue
-		}
-		parsed, err := parseOptions(p.value)
-		if err != nil {
-			continue
-		}
-		for _, o := range parsed {
-			if strings.EqualFold(o.name, settings.BranchParameter) {
-				branch = o.value
-			}
-		}
-	}
-	return branch
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"maps"
 	"runtime"
 	"strconv"
 	"strings"
@@ -19,7 +20,14 @@ import (
 // startProxied starts a server in front of PostgreSQL, and connects straight to that.
 func startProxied(t *testing.T) (*testServer, *pgconn.PgConn) {
 	t.Helper()
-	server := startServer(t, map[string]string{"upstream": wiretest.PostgresURL(t), "backend": "immediate"})
+	return startProxiedWith(t, nil)
+}
+
+func startProxiedWith(t *testing.T, options map[string]string) (*testServer, *pgconn.PgConn) {
+	t.Helper()
+	all := map[string]string{"upstream": wiretest.PostgresURL(t), "backend": "immediate"}
+	maps.Copy(all, options)
+	server := startServer(t, all)
 	direct, err := pgconn.Connect(t.Context(), wiretest.PostgresURL(t))
 	if err != nil {
 		t.Fatal(err)
@@ -56,10 +64,11 @@ func eventually(t *testing.T, conn *pgconn.PgConn, sql, want string) {
 	}
 }
 
-// TestLockSessionsOpenNoUpstream: once a client of its kind was greeted, a session that
-// only calls locks has no connection of its own to the upstream.
+// TestLockSessionsOpenNoUpstream: with connections that are opened at their first use, and
+// once a client of its kind was greeted, a session that only calls locks has none to the
+// upstream.
 func TestLockSessionsOpenNoUpstream(t *testing.T) {
-	server, direct := startProxied(t)
+	server, direct := startProxiedWith(t, map[string]string{"open": "first-use"})
 	const mine = "select count(*) from pg_stat_activity where application_name = 'locks only'"
 	open := func() *pgconn.PgConn {
 		conn, err := pgconn.Connect(t.Context(), "postgres://alice@"+server.addr+"/shop?sslmode=disable&application_name=locks%20only")

@@ -72,6 +72,21 @@ func TestProxied(t *testing.T) {
 	wiretest.RunDir(t, "../testdata/wire/proxied", newProxied)
 }
 
+// TestFirstUse runs both with sessions whose connection is opened at its first use: but for
+// process ids a client sees the same.
+func TestFirstUse(t *testing.T) {
+	for _, scripts := range []string{"proxied", "relay"} {
+		t.Run(scripts, func(t *testing.T) {
+			wiretest.CompareDir(t, "../testdata/wire/"+scripts, func(t *testing.T, options map[string]string) wiretest.Target {
+				t.Helper()
+				first := map[string]string{"open": "first-use"}
+				maps.Copy(first, options)
+				return newProxied(t, first)
+			})
+		})
+	}
+}
+
 // newProxied starts a server in front of PostgreSQL.
 func newProxied(t *testing.T, options map[string]string) wiretest.Target {
 	t.Helper()
@@ -183,7 +198,10 @@ func startServer(t testing.TB, options map[string]string) *testServer {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cfg.Upstream = &pgwire.Upstream{Config: config, AsClient: true}
+		cfg.Upstream = &pgwire.Upstream{Config: config, AsClient: true, FirstUse: options["open"] == "first-use"}
+		if database := options["database"]; database != "" {
+			config.Database, cfg.Upstream.FixedDatabase = database, true
+		}
 	}
 	if options["lookup"] == "stalls" {
 		cfg.LookUp = func(ctx context.Context, _ string) (*auth.User, error) {

@@ -95,6 +95,7 @@ type UpstreamConfig struct {
 	URL          string
 	User         string
 	PasswordFile string
+	Open         string
 }
 
 // ReplicationConfig is [replication].
@@ -107,6 +108,12 @@ type ReplicationConfig struct {
 const (
 	backendInProcess = "inprocess"
 	backendRedis     = "redis"
+)
+
+// Values of upstream.open.
+const (
+	openAtLogin    = "login"
+	openAtFirstUse = "first use"
 )
 
 func defaultConfig() *Config {
@@ -139,7 +146,7 @@ func defaultConfig() *Config {
 				StateFile:    "raisinproxy-redis-state.json",
 			},
 		},
-		Upstream: UpstreamConfig{URL: "postgres://service@127.0.0.1:5432/"},
+		Upstream: UpstreamConfig{URL: "postgres://service@127.0.0.1:5432/", Open: openAtLogin},
 	}
 }
 
@@ -206,6 +213,7 @@ func (c *Config) keys() []key {
 		{"upstream.url", text(&u.URL)},
 		{"upstream.user", text(&u.User)},
 		{"upstream.password_file", text(&u.PasswordFile)},
+		{"upstream.open", oneOf(&u.Open, openAtLogin, openAtFirstUse)},
 
 		{"replication.enabled", boolean(&c.Replication.Enabled)},
 	}

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // Exit codes.
@@ -157,6 +158,10 @@ func onHangUp(reload func()) (stop func()) {
 	return func() { signal.Stop(signals); close(done); group.Wait() }
 }
 
+// oneSignal is how long after the first signal another is still taken for the same:
+// coreutils' timeout, for one, signals the process and then its group.
+const oneSignal = 500 * time.Millisecond
+
 // endOnSignal gives a context that the first SIGTERM or SIGINT ends. The second ends
 // the process, whatever still runs.
 func endOnSignal(parent context.Context, w io.Writer) (ctx context.Context, stop func()) {
@@ -164,18 +169,30 @@ func endOnSignal(parent context.Context, w io.Writer) (ctx context.Context, stop
 	signals, done := make(chan os.Signal, 2), make(chan struct{})
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
 	go func() {
-		for wait := true; ; wait = false {
-			select {
-			case <-done:
-				return
-			case s := <-signals:
-				if !wait {
-					fmt.Fprintf(w, "raisinproxy: second signal (%v), ending at once\n", s)
-					os.Exit(exitFailure)
-				}
-				cancel()
-			}
+		if s := secondSignal(signals, done, cancel); s != nil {
+			fmt.Fprintf(w, "raisinproxy: second signal (%v), ending at once\n", s)
+			os.Exit(exitFailure)
 		}
 	}()
 	return ctx, func() { signal.Stop(signals); close(done); cancel() }
+}
+
+// secondSignal calls first at the first signal and returns the second; nil when it is done
+// before there was one.
+func secondSignal(signals <-chan os.Signal, done <-chan struct{}, first func()) os.Signal {
+	var since time.Time
+	for {
+		select {
+		case <-done:
+			return nil
+		case s := <-signals:
+			switch {
+			case since.IsZero():
+				since = time.Now()
+				first()
+			case time.Since(since) > oneSignal:
+				return s
+			}
+		}
+	}
 }

@@ -11,9 +11,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -124,11 +126,36 @@ func TestDevModeServesAndEnds(t *testing.T) {
 func TestSecondSignalEndsAtOnce(t *testing.T) {
 	p := start(t, "hang")
 	p.await(t, "listening")
-	p.cmd.Process.Signal(syscall.SIGTERM)
-	p.cmd.Process.Signal(syscall.SIGINT)
+	go func() { // those that come at once count as one
+		for p.cmd.Process.Signal(syscall.SIGTERM) == nil {
+			runtime.Gosched()
+		}
+	}()
 	if rest, code := p.end(t); code != exitFailure || !strings.Contains(rest, "second signal") {
 		t.Errorf("exit %d\n%s", code, rest)
 	}
+}
+
+// TestSignalsAtOnceAreOne: coreutils' timeout signals the process and its group.
+func TestSignalsAtOnceAreOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		signals, done := make(chan os.Signal), make(chan struct{})
+		times := 0
+		second := make(chan os.Signal, 1)
+		go func() { second <- secondSignal(signals, done, func() { times++ }) }()
+		for range 3 {
+			signals <- syscall.SIGTERM
+		}
+		synctest.Wait()
+		if times != 1 || len(second) > 0 {
+			t.Errorf("three signals at once: the first counted %d times, %d ended the process", times, len(second))
+		}
+		<-time.After(oneSignal + 1)
+		signals <- syscall.SIGINT
+		if s := <-second; s != syscall.SIGINT || times != 1 {
+			t.Errorf("the second signal is %v, the first counted %d times", s, times)
+		}
+	})
 }
 
 func TestPortInUse(t *testing.T) {

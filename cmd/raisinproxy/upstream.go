@@ -38,7 +38,7 @@ func (k *checker) checkUpstream() {
 			delete(config.RuntimeParams, name)
 		}
 	}
-	up := &pgwire.Upstream{Config: config, FixedDatabase: strings.Trim(parsed.Path, "/") != ""}
+	up := &pgwire.Upstream{Config: config, FixedDatabase: strings.Trim(parsed.Path, "/") != "", FirstUse: u.Open == openAtFirstUse}
 	switch u.User {
 	case "":
 	case clientUser:

@@ -27,6 +27,7 @@ const (
 // for concurrent use, as a net.Conn is; callbacks are set by whoever owns the connection.
 type Conn struct {
 	loop          *Loop
+	birth         int32 // tells it from others that had its descriptor
 	local, remote net.Addr
 
 	mu     sync.Mutex
@@ -132,7 +133,7 @@ func (c *Conn) want() {
 		op = syscall.EPOLL_CTL_ADD
 	}
 	c.armed |= wanted
-	c.loop.control(op, c.fd, c.armed)
+	c.loop.control(op, c.fd, c.armed, c.birth)
 }
 
 // happened is called by the loop, for what the kernel says or what was posted.
@@ -180,10 +181,10 @@ func (c *Conn) drop(events uint32) {
 	case events&^wanted == 0 || c.armed == 0:
 	case wanted == 0:
 		c.armed = 0
-		c.loop.control(syscall.EPOLL_CTL_DEL, c.fd, 0)
+		c.loop.control(syscall.EPOLL_CTL_DEL, c.fd, 0, c.birth)
 	case events&^wanted&^always != 0 && c.armed != wanted:
 		c.armed = wanted
-		c.loop.control(syscall.EPOLL_CTL_MOD, c.fd, wanted)
+		c.loop.control(syscall.EPOLL_CTL_MOD, c.fd, wanted, c.birth)
 	}
 }
 
@@ -314,7 +315,7 @@ func (c *Conn) Close() error {
 	wake(&c.waitsToWrite)
 	c.loop.forget(c.fd) // before the number can be another connection's
 	if c.armed != 0 {
-		c.loop.control(syscall.EPOLL_CTL_DEL, c.fd, 0)
+		c.loop.control(syscall.EPOLL_CTL_DEL, c.fd, 0, c.birth)
 	}
 	fd := c.fd
 	c.fd, c.armed = -1, 0

@@ -339,3 +339,16 @@ func TestGatherEndsByItself(t *testing.T) {
 		t.Errorf("%d bytes are wanted", n)
 	}
 }
+
+// TestEventsOfAnotherConnection: what the kernel has told of a connection that was closed
+// since is not taken for news of the next one with its descriptor.
+func TestEventsOfAnotherConnection(t *testing.T) {
+	l := startLoop(t)
+	c, _ := connect(t, l, "tcp", "127.0.0.1:0")
+	events := []syscall.EpollEvent{{Fd: int32(c.fd), Pad: c.birth - 1}, {Fd: int32(c.fd), Pad: c.birth}}
+	var found [2]*Conn
+	l.find(events, found[:])
+	if found[0] != nil || found[1] != c {
+		t.Errorf("found %p and %p, want none and %p", found[0], found[1], c)
+	}
+}

@@ -26,6 +26,7 @@ type Loop struct {
 
 	mu     sync.Mutex
 	conns  []*Conn // by descriptor
+	births int32   // how many there have been
 	posted []*Conn // whose callbacks are to be called whether the kernel has news or not
 	closed bool
 }
@@ -42,7 +43,7 @@ func Start() (*Loop, error) {
 		return nil, err
 	}
 	l := &Loop{epoll: epoll, wake: wake, done: make(chan struct{})}
-	l.control(syscall.EPOLL_CTL_ADD, wake, syscall.EPOLLIN)
+	l.control(syscall.EPOLL_CTL_ADD, wake, syscall.EPOLLIN, 0)
 	go l.run()
 	return l, nil
 }
@@ -87,6 +88,8 @@ func (l *Loop) Adopt(conn net.Conn) (*Conn, error) {
 	for len(l.conns) <= fd {
 		l.conns = append(l.conns, nil)
 	}
+	l.births++
+	c.birth = l.births
 	l.conns[fd] = c
 	return c, nil
 }
@@ -127,14 +130,14 @@ func (l *Loop) run() {
 	}
 }
 
-// find looks up whose events these are: nobody's, or even another's, if a connection was closed since. For
-// that one there is just nothing to do.
+// find looks up whose events these are: nobody's if a connection was closed since, not even
+// those of the next with its descriptor, whose peer is not gone.
 func (l *Loop) find(events []syscall.EpollEvent, conns []*Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i, e := range events {
 		conns[i] = nil
-		if int(e.Fd) < len(l.conns) {
+		if int(e.Fd) < len(l.conns) && l.conns[e.Fd] != nil && l.conns[e.Fd].birth == e.Pad {
 			conns[i] = l.conns[e.Fd]
 		}
 	}
@@ -212,7 +215,7 @@ func (l *Loop) forget(fd int) {
 }
 
 // control changes what the kernel tells about a connection.
-func (l *Loop) control(op, fd int, events uint32) {
-	event := syscall.EpollEvent{Events: events, Fd: int32(fd)}
+func (l *Loop) control(op, fd int, events uint32, birth int32) {
+	event := syscall.EpollEvent{Events: events, Fd: int32(fd), Pad: birth}
 	_ = syscall.EpollCtl(l.epoll, op, fd, &event) // fails only for a loop that has ended
 }
