@@ -69,6 +69,7 @@ func (s *session) followTransaction() {
 	case ended != s.seenEnded:
 		s.endPortals()
 		s.unit.block = nil
+		s.tellBlock()
 	case wentBack != s.seenWentBack:
 		s.endUnopened()
 	}
