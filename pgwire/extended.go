@@ -288,7 +288,7 @@ func (s *session) fillPortal(p *portal, m *message, values parameterValues) erro
 	}
 	for i := range values.count {
 		before := m.rest
-		v, err := s.parameter(m, p.bound.InputType(i), values.formats.of(i), i+1)
+		v, err := s.parameter(m, p.bound.InputType(i, values.formats.of(i) != 0), values.formats.of(i), i+1)
 		if err != nil {
 			return s.inParameter(err, p.name, i+1, values.formats.of(i), before)
 		}

@@ -215,10 +215,10 @@ func (s *Statement) Functions() iter.Seq[*sqlfuncs.Function] {
 }
 
 // InputType is the type by which the value of parameter i, from 0, is read. The answers
-// about the catalogue take what cannot be read here as the text that it is.
-func (s *Statement) InputType(i int) datum.Type {
+// about the catalogue take the text of what is not read here as it is.
+func (s *Statement) InputType(i int, binary bool) datum.Type {
 	t := s.Params[i]
-	if query, ok := s.Action.(*Select); ok && query.catalog != nil && !datum.Supported(t) {
+	if query, ok := s.Action.(*Select); ok && query.catalog != nil && !binary && !datum.Supported(t) {
 		return datum.Unknown
 	}
 	return t

@@ -452,8 +452,11 @@ func (c *compiler) needsUpstream(pos int32, format string, args ...any) *pgerr.E
 }
 
 func upstreamError(what string) *pgerr.Error {
-	e := pgerr.Newf(codes.FeatureNotSupported, "%s needs an [upstream]", what).
-		WithHint("This server runs embedded, without a PostgreSQL behind it: it answers its own functions and what drivers send by themselves. An [upstream] in the server's config adds everything else.")
+	return upstreamHint(pgerr.Newf(codes.FeatureNotSupported, "%s needs an [upstream]", what))
+}
+
+func upstreamHint(e *pgerr.Error) *pgerr.Error {
+	e = e.WithHint("This server runs embedded, without a PostgreSQL behind it: it answers its own functions and what drivers send by themselves. An [upstream] in the server's config adds everything else.")
 	e.Cause = errNeedsUpstream
 	return e
 }
