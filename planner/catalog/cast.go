@@ -69,6 +69,10 @@ func (x *execution) regIn(t datum.Type, s string) (datum.Datum, error) {
 			return datum.Null, err
 		}
 		return x.reg(t, r.oid), nil
+	case typeRegprocedure:
+		if p := procedureOf(s); p != nil {
+			return x.reg(t, p.oid), nil
+		}
 	case typeRegnamespace:
 		if oid := schemaOID(s); oid != 0 {
 			return x.reg(t, oid), nil
@@ -106,6 +110,10 @@ func (x *execution) reg(t datum.Type, oid uint32) datum.Datum {
 	case t == typeRegrole:
 		if name := x.roleName(oid); name != "" {
 			d.Str = quoteIdent(name)
+		}
+	case t == typeRegprocedure:
+		if p := procs()[oid]; p != nil {
+			d.Str = x.procedureName(p)
 		}
 	case t == datum.Regproc:
 		if name := x.functionName(oid); name != "" {

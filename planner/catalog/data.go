@@ -50,9 +50,12 @@ var sections = sync.OnceValue(func() map[string]*section {
 	all := make(map[string]*section)
 	_, rest, _ := strings.Cut(catalogueTSV, "\n\t") // what comes before are comments
 	for rest != "" {
-		var head, body string
+		var head string
 		head, rest, _ = strings.Cut(rest, "\n\t")
-		head, body, _ = strings.Cut(head, "\n")
+		head, body, found := strings.Cut(head, "\n")
+		if found {
+			body += "\n"
+		}
 		fields := strings.Split(head, "\t")
 		if fields[0] == "empty" {
 			for _, name := range fields[1:] {

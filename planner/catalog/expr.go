@@ -191,7 +191,7 @@ func (c *compiler) literalTo(e *expr, t datum.Type) (*expr, error) {
 		return constant(t, datum.Null), nil
 	}
 	text := e.literal.GetSval().GetSval()
-	if isReg(t) { // what it names may depend on the search path
+	if isReg(t) && t != typeRegtype { // what it names may depend on the search path
 		return computed(t, func(x *execution, _ *row) (datum.Datum, error) {
 			d, err := x.input(t, text)
 			return d, c.placed(err, e.literal.Location)
@@ -491,9 +491,9 @@ func (c *compiler) unify(args []*expr) (datum.Type, []*expr, error) {
 	for _, e := range args {
 		switch {
 		case e.t == datum.Unknown, e.t == common:
-		case common == datum.Unknown, isInteger(common) && widensTo(common, e.t), isText(common) && e.t == datum.Text:
+		case common == datum.Unknown, isInteger(common) && (widensTo(common, e.t) || e.t == datum.OID && common != datum.Int8), isText(common) && e.t == datum.Text:
 			common = e.t
-		case isInteger(e.t) && widensTo(e.t, common), isText(e.t) && common == datum.Text:
+		case isInteger(e.t) && (widensTo(e.t, common) || common == datum.OID && e.t != datum.Int8), isText(e.t) && common == datum.Text:
 		default:
 			return 0, nil, refusal("values of types %s and %s", displayOf(common), displayOf(e.t))
 		}

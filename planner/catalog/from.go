@@ -85,6 +85,7 @@ type scan struct {
 	// rows are those of the item; correlated ones are computed for each row before.
 	rows       func(*execution, *row) ([][]datum.Datum, error)
 	correlated bool
+	needs      uint64 // items that it reads
 	filters    []*expr
 	// probe finds the rows whose column has the value of an expression that does not
 	// read this item.
@@ -182,6 +183,69 @@ func (s *scan) key(v datum.Datum) any {
 		return v.Str
 	}
 	return v.Int
+}
+
+// inOrder joins the items of inner joins so that, where there is a choice, each is found by
+// what is known before: constants first, then columns of those that are there already.
+func inOrder(n node, where []conjunct) (node, []conjunct) {
+	leaves, where := flatten(n, where)
+	var tree node
+	for placed := uint64(0); len(leaves) > 0; {
+		i := next(leaves, where, placed)
+		if placed |= leaves[i].bits(); tree == nil {
+			tree = leaves[i]
+		} else {
+			tree = &join{left: tree, right: leaves[i]}
+		}
+		leaves = slices.Delete(leaves, i, i+1)
+	}
+	return tree, where
+}
+
+// flatten takes inner joins apart.
+func flatten(n node, where []conjunct) ([]node, []conjunct) {
+	j, ok := n.(*join)
+	if !ok || j.outer {
+		return []node{n}, where
+	}
+	left, where := flatten(j.left, append(slices.Clone(where), j.on...))
+	right, where := flatten(j.right, where)
+	return append(left, right...), where
+}
+
+// next is the leaf that the most is known of.
+func next(leaves []node, where []conjunct, placed uint64) int {
+	best, most := -1, -1
+	for i, leaf := range leaves {
+		s, isScan := leaf.(*scan)
+		if isScan && s.needs&^placed != 0 {
+			continue
+		}
+		if known := knownOf(leaf, where, placed); known > most {
+			best, most = i, known
+		}
+	}
+	return max(best, 0)
+}
+
+// knownOf counts for an item what finds its rows: a column that equals one of another
+// item, or a constant.
+func knownOf(leaf node, where []conjunct, placed uint64) (known int) {
+	const byColumn, byConstant = 2, 1
+	for _, one := range where {
+		for i, mine := range one.equal {
+			other := one.equal[1-i]
+			if mine.expr == nil || mine.refs == 0 || mine.refs&^leaf.bits() != 0 || mine.columnOf < 0 || other.refs&^placed != 0 {
+				continue
+			}
+			if other.refs == 0 {
+				known = max(known, byConstant)
+			} else {
+				known = byColumn
+			}
+		}
+	}
+	return known
 }
 
 // join is a cross or inner join, or a left one.
@@ -378,9 +442,10 @@ func (c *compiler) fromSubquery(n *pg_query.RangeSubselect) (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n.Lateral || b.correlated {
-		return nil, refusal("this subquery")
+	if n.Lateral {
+		return nil, refusal("a LATERAL subquery")
 	}
+	outer.outward = outer.outward || b.correlated
 	return c.addQuery(b, &item{}, n.Alias)
 }
 
@@ -392,7 +457,8 @@ func (c *compiler) addQuery(b *body, i *item, alias *pg_query.Alias) (node, erro
 	if err != nil {
 		return nil, err
 	}
-	s.rows = func(x *execution, _ *row) ([][]datum.Datum, error) { return b.rows(x, nil) }
+	s.correlated = b.correlated
+	s.rows = func(x *execution, r *row) ([][]datum.Datum, error) { return b.rows(x, r.outer) }
 	return s, nil
 }
 
@@ -420,7 +486,7 @@ func (c *compiler) fromFunction(n *pg_query.RangeFunction) (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.correlated = refs != 0 || c.scope.outward
+	s.correlated, s.needs = refs != 0 || c.scope.outward, refs
 	s.rows = func(x *execution, r *row) ([][]datum.Datum, error) { return setRows(x, r, e) }
 	return s, nil
 }

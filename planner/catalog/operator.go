@@ -2,6 +2,8 @@ package catalog
 
 import (
 	"cmp"
+	"math"
+	"strconv"
 	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v5"
@@ -77,6 +79,8 @@ func family(t datum.Type) string {
 		return "number"
 	case t == datum.Bool:
 		return "bool"
+	case t == datum.Float4 || t == datum.Float8:
+		return "float"
 	}
 	return ""
 }
@@ -135,6 +139,8 @@ func comparison(l, r datum.Type, op string) (func(l, r datum.Datum) int, error) 
 		return compareText, nil
 	case f == "number", f == "bool":
 		return compareInts, nil
+	case f == "float":
+		return compareFloats, nil
 	case f == "" && l == r && equality && element(l) != 0:
 		return compareText, nil
 	}
@@ -150,6 +156,18 @@ func comparePadded(lt, rt datum.Type) func(l, r datum.Datum) int {
 		return d.Str
 	}
 	return func(l, r datum.Datum) int { return strings.Compare(trim(lt, l), trim(rt, r)) }
+}
+
+// compareFloats compares numbers that are kept as text; NaN is greater than all others.
+func compareFloats(l, r datum.Datum) int {
+	read := func(s string) float64 {
+		f, err := strconv.ParseFloat(s, 64)
+		if err != nil {
+			return math.NaN()
+		}
+		return f
+	}
+	return -cmp.Compare(-read(l.Str), -read(r.Str))
 }
 
 func compareText(l, r datum.Datum) int { return strings.Compare(l.Str, r.Str) }

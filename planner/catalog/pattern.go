@@ -95,7 +95,7 @@ const invalidEscape codes.Code = "22025"
 // similar turns a pattern of SIMILAR TO into a regular expression.
 func similar(pattern string, escape byte) (string, error) {
 	var b strings.Builder
-	b.WriteString("^(?:")
+	b.WriteString("^(")
 	for i := 0; i < len(pattern); i++ {
 		switch c := pattern[i]; {
 		case c == escape && i+1 < len(pattern):

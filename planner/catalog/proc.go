@@ -85,6 +85,15 @@ func functionIsVisible(x *execution, v []datum.Datum) (datum.Datum, error) {
 	return datum.OfBool(slices.Contains(searchPath(x.session, true), p.schema)), nil
 }
 
+// procedureName is a function as regprocedure shows it.
+func (x *execution) procedureName(p *proc) string {
+	name := quoteIdent(p.name)
+	if !slices.Contains(searchPath(x.session, true), p.schema) {
+		name = quoteIdent(p.schema) + "." + name
+	}
+	return name + "(" + p.argumentTypes() + ")"
+}
+
 // functionName is a function as regproc shows it.
 func (x *execution) functionName(oid uint32) string {
 	p := procs()[oid]
@@ -167,7 +176,7 @@ func argumentsOf(oid datum.Datum, withDefaults bool) (datum.Datum, error) {
 		if p.modes != nil {
 			mode = p.modes[i]
 		}
-		if mode == "t" || mode == "o" && !withDefaults {
+		if mode == "t" {
 			continue
 		}
 		arg := modeNames[mode] + p.argument(i)
@@ -205,4 +214,37 @@ func functionBody(_ *execution, v []datum.Datum) (datum.Datum, error) {
 // functionOID is what a function of the product is known by.
 func functionOID(f *sqlfuncs.Function) int64 {
 	return firstOID + 1 + int64(slices.Index(sqlfuncs.Functions, f))
+}
+
+func (p *proc) argumentTypes() string {
+	var types []string
+	for _, oid := range p.args {
+		types = append(types, displayOID(uint32(mustInt(oid))))
+	}
+	return strings.Join(types, ",")
+}
+
+// procedureOf finds a function by its name and the types of its arguments, such as
+// array_in(cstring,oid,integer).
+func procedureOf(s string) *proc {
+	name, args, ok := strings.Cut(strings.TrimPrefix(s, pgCatalog+"."), "(")
+	if !ok || !strings.HasSuffix(args, ")") {
+		return nil
+	}
+	var oids []string
+	for arg := range strings.SplitSeq(strings.TrimSuffix(args, ")"), ",") {
+		if strings.TrimSpace(args) == ")" {
+			break
+		}
+		oid, err := regtypeIn(strings.TrimSpace(arg))
+		if err != nil {
+			return nil
+		}
+		oids = append(oids, itoa(int64(oid)))
+	}
+	i := slices.IndexFunc(procsNamed()[strings.TrimSpace(name)], func(p *proc) bool { return slices.Equal(p.args, oids) })
+	if i < 0 {
+		return nil
+	}
+	return procsNamed()[strings.TrimSpace(name)][i]
 }

@@ -300,6 +300,7 @@ func (c *compiler) selectBody(n *pg_query.SelectStmt) (*body, error) {
 	if b.from == nil {
 		b.from = &nothing{}
 	}
+	b.from, conjuncts = inOrder(b.from, conjuncts)
 	b.where = b.from.push(conjuncts)
 	if err := c.grouping(b, n); err != nil {
 		return nil, err
@@ -374,6 +375,9 @@ func (c *compiler) sortKey(b *body, n *pg_query.SortBy, targets []*pg_query.Node
 	} else if ref := n.Node.GetColumnRef(); ref != nil && len(ref.Fields) == 1 {
 		key.column = slices.IndexFunc(b.columns, func(col Column) bool { return col.Name == nameOf(ref.Fields) })
 	}
+	if key.column < 0 {
+		key.column = sameTarget(n.Node, targets, len(b.columns))
+	}
 	t := datum.Invalid
 	switch {
 	case key.column >= 0:
@@ -394,6 +398,25 @@ func (c *compiler) sortKey(b *body, n *pg_query.SortBy, targets []*pg_query.Node
 	var err error
 	key.compare, err = comparison(t, t, "<")
 	return key, err
+}
+
+// sameTarget is the item of the SELECT list that an expression repeats, or -1.
+func sameTarget(n *pg_query.Node, targets []*pg_query.Node, columns int) int {
+	if len(targets) != columns { // there is a * among them
+		return -1
+	}
+	text := deparse(n)
+	return slices.IndexFunc(targets, func(t *pg_query.Node) bool { return text != "" && deparse(t.GetResTarget().Val) == text })
+}
+
+// deparse writes an expression so that two may be compared; "" if that fails.
+func deparse(n *pg_query.Node) string {
+	query := &pg_query.SelectStmt{TargetList: []*pg_query.Node{{Node: &pg_query.Node_ResTarget{ResTarget: &pg_query.ResTarget{Val: n}}}}}
+	text, err := pg_query.Deparse(&pg_query.ParseResult{Stmts: []*pg_query.RawStmt{{Stmt: &pg_query.Node{Node: &pg_query.Node_SelectStmt{SelectStmt: query}}}}})
+	if err != nil {
+		return ""
+	}
+	return text
 }
 
 func (c *compiler) limits(b *body, n *pg_query.SelectStmt) (err error) {

@@ -60,12 +60,13 @@ var dynamic = map[string]struct {
 	rows   func(Session) []record
 	hidden []string
 }{
-	"pg_database":    {databases, nil},
-	"pg_roles":       {roles, nil},
-	"pg_user":        {users, nil},
-	"pg_proc":        {functions, []string{"prosqlbody"}},
-	"pg_description": {comments, nil},
-	"pg_settings":    {settings, []string{"category", "extra_desc", "source", "boot_val", "reset_val", "sourcefile", "sourceline"}},
+	"pg_database":       {databases, nil},
+	"pg_prepared_xacts": {func(Session) []record { return nil }, nil},
+	"pg_roles":          {roles, nil},
+	"pg_user":           {users, nil},
+	"pg_proc":           {functions, []string{"prosqlbody"}},
+	"pg_description":    {comments, nil},
+	"pg_settings":       {settings, []string{"category", "extra_desc", "source", "boot_val", "reset_val", "sourcefile", "sourceline"}},
 }
 
 func text(s string) datum.Datum { return datum.OfText(s) }

@@ -17,6 +17,7 @@ const (
 	typeInt2Vector   datum.Type = 22
 	typeOIDVector    datum.Type = 30
 	typeNodeTree     datum.Type = 194
+	typeRegprocedure datum.Type = 2202
 	typeRegclass     datum.Type = 2205
 	typeRegtype      datum.Type = 2206
 	typeRegrole      datum.Type = 4096
@@ -127,7 +128,7 @@ func isInteger(t datum.Type) bool { return t.IsInteger() || t == datum.OID }
 
 // isReg says whether values of t are OIDs that are shown as names.
 func isReg(t datum.Type) bool {
-	return t == typeRegtype || t == typeRegclass || t == typeRegrole || t == typeRegnamespace || t == datum.Regproc
+	return t == typeRegtype || t == typeRegprocedure || t == typeRegclass || t == typeRegrole || t == typeRegnamespace || t == datum.Regproc
 }
 
 // isNumber says whether values of t are kept in Datum.Int.

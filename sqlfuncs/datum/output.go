@@ -84,6 +84,12 @@ func AppendBinary(dst []byte, t Type, d Datum) ([]byte, error) {
 	if isReg(t) {
 		return binary.BigEndian.AppendUint32(dst, uint32(d.Int)), nil
 	}
+	if codec, ok := codecArray(arrayType(t)); ok && d.Str == "{}" { // an array of no dimensions
+		for _, header := range []uint32{0, 0, codec.ElementType.OID} {
+			dst = binary.BigEndian.AppendUint32(dst, header)
+		}
+		return dst, nil
+	}
 	if t == int2Vector || t == oidVector {
 		return appendVector(dst, t, d.Str)
 	}
@@ -126,6 +132,15 @@ func appendByCodec(dst []byte, t Type, text string) ([]byte, error) {
 	if !ok || !typ.Codec.FormatSupported(pgtype.BinaryFormatCode) {
 		return nil, noBinaryForm(t)
 	}
+	if items, first, ok := cutBound(text); ok {
+		start := len(dst)
+		out, err := appendByCodec(dst, t, items)
+		if err == nil {
+			const lowerBound = 16 // after dimensions, NULLs, type and length
+			binary.BigEndian.PutUint32(out[start+lowerBound:], uint32(first))
+		}
+		return out, err
+	}
 	value, err := typ.Codec.DecodeValue(codecs, uint32(t), pgtype.TextFormatCode, []byte(text))
 	if err != nil {
 		return nil, noBinaryForm(t)
@@ -137,12 +152,30 @@ func appendByCodec(dst []byte, t Type, text string) ([]byte, error) {
 	return out, nil
 }
 
+// arrayType is nil for a type that pgtype does not know.
+func arrayType(t Type) *pgtype.Type {
+	typ, _ := pgtype.NewMap().TypeForOID(uint32(t))
+	return typ
+}
+
 func codecArray(t *pgtype.Type) (*pgtype.ArrayCodec, bool) {
 	if t == nil {
 		return nil, false
 	}
 	codec, ok := t.Codec.(*pgtype.ArrayCodec)
 	return codec, ok
+}
+
+// cutBound takes the bounds off an array of one dimension that does not begin at 1, such
+// as [0:1]={a,b}: pgtype forgets them.
+func cutBound(text string) (items string, first int64, ok bool) {
+	bounds, items, ok := strings.Cut(text, "]=")
+	if !ok || !strings.HasPrefix(bounds, "[") {
+		return text, 1, false
+	}
+	lower, _, _ := strings.Cut(bounds[1:], ":")
+	first, err := strconv.ParseInt(lower, 10, 32)
+	return items, first, err == nil
 }
 
 // textByCodec is its opposite, for the parameters of such answers.
