@@ -477,7 +477,7 @@ func (s *session) execute(body []byte) verdict {
 	if err != nil {
 		return s.failSeries(err)
 	}
-	if p.state == portalReady && !s.mayWait(s.calls(p.bound)) {
+	if p.state == portalReady && (!s.mayWait(s.calls(p.bound)) || !s.mayCompute(p.bound)) {
 		return needCall
 	}
 	s.beginImplicit()

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"strings"
 	"sync"
 
 	pg_query "github.com/pganalyze/pg_query_go/v5"
@@ -16,12 +17,17 @@ import (
 // package clientsql knows.
 
 // catalogueQuery is the plan of a query over the catalogues; ok is false if it is none
-// that is answered here.
+// of them.
 func (c *compiler) catalogueQuery(n *pg_query.SelectStmt, declared []datum.Type) (st *Statement, ok bool) {
 	query, err := catalog.Compile(n, declared, !c.params.fixed, c.at)
 	if err != nil {
 		report := pgerr.From(err)
-		return &Statement{Err: report}, !catalog.IsRefusal(err)
+		if !catalog.IsRefusal(err) {
+			return &Statement{Err: report}, true
+		}
+		// Of a relation that is not there, and without one, the error before says more.
+		known := len(n.FromClause) > 0 && !strings.HasPrefix(report.Message, "relation ")
+		return &Statement{Err: upstreamHint(report).At(c.start)}, known
 	}
 	st = &Statement{Params: query.Params, Action: &Select{catalog: func(f *Frame) ([][]datum.Datum, error) {
 		rows, err := query.Rows(catalogueSession{f.Env}, f.Params)
@@ -54,22 +60,16 @@ func catalogStatement(text string, o Options) (*Statement, bool) {
 	if !ok {
 		return nil, false
 	}
+	if len(o.Types) > 0 {
+		return nil, false // none of them has a parameter
+	}
 	st := &Statement{Action: &Select{catalog: func(f *Frame) ([][]datum.Datum, error) {
-		return match.Rows(clientsql.Call{
-			Session:  clientsql.Session{Database: f.Env.Info(InfoDatabase).Str, Setting: f.Env.Setting},
-			Args:     f.Params,
-			Literals: match.Literals,
-		})
-	}}}
-	for i, t := range match.Params {
-		if i < len(o.Types) && o.Types[i] != datum.Invalid {
-			t = o.Types[i]
+		rows, err := match.Rows(clientsql.Call{Session: catalogueSession{f.Env}, Literals: match.Literals})
+		if catalog.IsRefusal(err) {
+			err = upstreamHint(pgerr.From(err))
 		}
-		st.Params = append(st.Params, t)
-	}
-	if len(st.Params) > 0 && !o.Prepared || len(o.Types) > len(st.Params) {
-		return nil, false
-	}
+		return rows, err
+	}}}
 	for _, c := range match.Columns {
 		st.Columns = append(st.Columns, Column{Name: c.Name, Type: c.Type, Typmod: c.Typmod})
 	}

@@ -224,6 +224,13 @@ func (s *Statement) InputType(i int, binary bool) datum.Type {
 	return t
 }
 
+// ReadsCatalogues says whether the statement is a query over the system catalogues, which
+// may take milliseconds.
+func (s *Statement) ReadsCatalogues() bool {
+	query, ok := s.Action.(*Select)
+	return ok && query.catalog != nil
+}
+
 // EndsTransaction says whether the statement may run in a transaction that has
 // failed: the commands that end it, or go back to before the failure.
 func (s *Statement) EndsTransaction() bool {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 
-	"raisinproxy/planner/clientsql"
+	"raisinproxy/planner/catalog"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
@@ -209,7 +209,7 @@ func (c *compiler) undefinedFunction(name string, args []argument, pos int32) *p
 
 // displayName is what messages call a type, of those that are not computed with too.
 func displayName(t datum.Type) string {
-	if name, ok := clientsql.TypeDisplay(uint32(t)); ok && !t.Known() {
+	if name, ok := catalog.TypeDisplay(uint32(t)); ok && !t.Known() {
 		return name
 	}
 	return t.String()

@@ -111,14 +111,14 @@ func (x *execution) array(of datum.Type, values []datum.Datum) (datum.Datum, err
 		if err != nil {
 			return datum.Null, err
 		}
-		b.WriteString(quoteItem(text))
+		b.WriteString(QuoteItem(text))
 	}
 	b.WriteByte('}')
 	return datum.OfText(b.String()), nil
 }
 
-// quoteItem quotes an item where array_out does.
-func quoteItem(s string) string {
+// QuoteItem quotes an item where array_out does.
+func QuoteItem(s string) string {
 	if s != "" && !strings.EqualFold(s, "NULL") && !strings.ContainsAny(s, "\"\\{}, \t\n\r\v\f") {
 		return s
 	}

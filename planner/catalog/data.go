@@ -33,7 +33,7 @@ type relation struct {
 	// for them. Of a relation without any of these the rows are not known.
 	stored  func() [][]datum.Datum
 	dynamic func(Session) []record
-	view    string
+	view    func() *Query
 }
 
 // section is one catalogue of the file.
@@ -126,7 +126,7 @@ var relations = sync.OnceValue(func() map[qualified]*relation {
 		r.hide(d.hidden)
 	}
 	for name, v := range views {
-		all[name].view = v.sql
+		all[name].view = viewQueries[name]
 		all[name].hide(v.hidden)
 	}
 	return all

@@ -31,6 +31,7 @@ type item struct {
 	rel     *relation // nil: it is no relation, or has another name
 	partial bool      // there are more columns in PostgreSQL
 	columns []column
+	oid     uint32 // of the relation, its tableoid; 0: it is none
 	// merged are the columns that JOIN … USING shows once, with the item before.
 	merged []string
 }
@@ -399,7 +400,7 @@ func (c *compiler) fromRelation(n *pg_query.RangeVar) (node, error) {
 	if rel == nil || !rel.readable() {
 		return nil, refusal("relation \"%s\"", n.Relname)
 	}
-	s, err := c.addItem(&item{alias: n.Relname, rel: rel, partial: rel.partial, columns: rel.columns}, n.Alias)
+	s, err := c.addItem(&item{alias: n.Relname, rel: rel, partial: rel.partial, oid: rel.oid, columns: rel.columns}, n.Alias)
 	if err != nil {
 		return nil, err
 	}
@@ -468,6 +469,9 @@ func (c *compiler) fromFunction(n *pg_query.RangeFunction) (node, error) {
 	if call == nil || len(n.Functions) != 1 || n.Ordinality || n.IsRowsfrom || len(n.Coldeflist) > 0 {
 		return nil, refusal("this FROM item")
 	}
+	if name, ok := catalogName(call.Funcname); ok && name == "pg_get_keywords" && len(call.Args) == 0 {
+		return c.fromKeywords(n.Alias)
+	}
 	var e *expr
 	refs, err := c.reading(func() (err error) {
 		c.scope.setsAllowed = true
@@ -488,6 +492,22 @@ func (c *compiler) fromFunction(n *pg_query.RangeFunction) (node, error) {
 	}
 	s.correlated, s.needs = refs != 0 || c.scope.outward, refs
 	s.rows = func(x *execution, r *row) ([][]datum.Datum, error) { return setRows(x, r, e) }
+	return s, nil
+}
+
+// fromKeywords is pg_get_keywords(), without the descriptions of the categories.
+func (c *compiler) fromKeywords(alias *pg_query.Alias) (node, error) {
+	columns := []column{{"word", datum.Text, -1}, {"catcode", datum.Char, -1}}
+	s, err := c.addItem(&item{alias: "pg_get_keywords", columns: columns, partial: true}, alias)
+	if err != nil {
+		return nil, err
+	}
+	s.rows = func(*execution, *row) (rows [][]datum.Datum, _ error) {
+		for _, k := range keywords() {
+			rows = append(rows, []datum.Datum{text(k.word), text(k.category)})
+		}
+		return rows, nil
+	}
 	return s, nil
 }
 
@@ -620,6 +640,9 @@ func (i *item) named(fields []*pg_query.Node) bool {
 // itemColumn is a column of an item.
 func (c *compiler) itemColumn(s *scope, index int, name string) (*expr, error) {
 	col := slices.IndexFunc(s.items[index].columns, func(col column) bool { return col.name == name })
+	if name == "tableoid" && col < 0 && s.items[index].oid != 0 {
+		return s.tableOID(index), nil
+	}
 	if col < 0 || name == "" {
 		return nil, refusal("column \"%s\"", name)
 	}
@@ -636,6 +659,18 @@ func (c *compiler) itemColumn(s *scope, index int, name string) (*expr, error) {
 	})
 	e.typmod, e.columnOf = declared.typmod, col
 	return e, nil
+}
+
+// tableOID is the system column that says which relation a row is of.
+func (s *scope) tableOID(index int) *expr {
+	s.refs |= 1 << index
+	oid := number(int64(s.items[index].oid))
+	return computed(datum.OID, func(_ *execution, r *row) (datum.Datum, error) {
+		if r.items[index] == nil {
+			return datum.Null, nil
+		}
+		return oid, nil
+	})
 }
 
 // fromOuter is a column of a query that is up levels around this one.

@@ -24,7 +24,6 @@ var builtins map[string]function
 
 func init() { // its functions run queries, which look functions up
 	builtins = map[string]function{
-		"array_length_":  {},
 		"current_schema": {nil, 0, datum.Name, currentSchema},
 		"current_schemas": {[]datum.Type{datum.Bool}, 0, datum.NameArray, func(x *execution, v []datum.Datum) (datum.Datum, error) {
 			return x.array(datum.Name, texts(searchPath(x.session, v[0].Bool())))
@@ -59,7 +58,6 @@ func init() { // its functions run queries, which look functions up
 		"pg_is_other_temp_schema": {[]datum.Type{datum.OID}, 0, datum.Bool, func(*execution, []datum.Datum) (datum.Datum, error) { return datum.OfBool(false), nil }},
 		"pg_my_temp_schema":       {nil, 0, datum.OID, func(*execution, []datum.Datum) (datum.Datum, error) { return number(0), nil }},
 	}
-	delete(builtins, "array_length_")
 }
 
 // unreached are functions that catalogue queries apply to what an empty database does
@@ -90,6 +88,14 @@ func (c *compiler) function(n *pg_query.FuncCall) (*expr, error) {
 	}
 	if t, ok := unreached[name]; ok {
 		return c.unreached(name, t, args)
+	}
+	if name == "has_table_privilege" && len(args) == 2 && isText(args[0].t) {
+		if args[0], err = c.to(args[0], datum.Text); err == nil {
+			args[0], err = c.cast(args[0], typeRegclass, -1)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	if f, ok := builtins[name]; ok {
 		return c.builtin(name, f, args)

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 
@@ -49,6 +50,22 @@ func Compile(n *pg_query.SelectStmt, declared []datum.Type, prepared bool, at fu
 		}
 	}
 	return &Query{Params: c.params, Columns: b.columns, body: b}, nil
+}
+
+// Own is a query of the product's own, compiled when it is first asked for. Its
+// parameters are of the types that the text gives them.
+func Own(sql string) func() *Query {
+	return sync.OnceValue(func() *Query {
+		parsed, err := pg_query.Parse(sql)
+		if err != nil {
+			panic("catalog: " + sql + ": " + err.Error())
+		}
+		q, err := Compile(parsed.Stmts[0].Stmt.GetSelectStmt(), nil, true, func(int32) int { return 0 })
+		if err != nil {
+			panic("catalog: " + sql + ": " + err.Error())
+		}
+		return q
+	})
 }
 
 // Rows runs the query. It may be called by several goroutines at once.

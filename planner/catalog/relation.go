@@ -5,19 +5,17 @@ import (
 	"strings"
 	"sync"
 
-	pg_query "github.com/pganalyze/pg_query_go/v5"
-
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
 )
 
 // readable says whether the rows of a relation are known.
-func (r *relation) readable() bool { return r.stored != nil || r.dynamic != nil || r.view != "" }
+func (r *relation) readable() bool { return r.stored != nil || r.dynamic != nil || r.view != nil }
 
 // relationRows are the rows of a relation, those that depend on the session too.
 func (x *execution) relationRows(r *relation) ([][]datum.Datum, error) {
 	rows, err := x.keep(r, func() (any, error) {
-		if r.view != "" {
+		if r.view != nil {
 			return r.viewRows(x)
 		}
 		var rows [][]datum.Datum
@@ -61,6 +59,7 @@ var dynamic = map[string]struct {
 	hidden []string
 }{
 	"pg_database":       {databases, nil},
+	"pg_cursors":        {func(Session) []record { return nil }, nil}, // DECLARE is refused
 	"pg_prepared_xacts": {func(Session) []record { return nil }, nil},
 	"pg_roles":          {roles, nil},
 	"pg_user":           {users, nil},
@@ -228,7 +227,7 @@ func settings(s Session) []record {
 		if p.Enum != nil {
 			quoted := make([]string, len(p.Enum))
 			for i, value := range p.Enum {
-				quoted[i] = quoteItem(value)
+				quoted[i] = QuoteItem(value)
 			}
 			rec["enumvals"] = list(quoted)
 		}
@@ -252,42 +251,22 @@ var views = map[qualified]struct {
 		FROM pg_namespace n, pg_roles u WHERE n.nspowner = u.oid AND pg_has_role(n.nspowner, 'USAGE')`},
 	{informationSchema, "tables"}: {sql: `SELECT current_database(), nc.nspname, c.relname,
 			CASE c.relkind WHEN 'r' THEN 'BASE TABLE' WHEN 'p' THEN 'BASE TABLE' WHEN 'v' THEN 'VIEW' WHEN 'f' THEN 'FOREIGN' END,
-			NULL, NULL, NULL, NULL, NULL, NULL, 'NO', NULL
+			NULL, NULL, NULL, NULL, NULL,
+			CASE WHEN c.relkind IN ('r', 'p') OR c.relname IN ('pg_group', 'pg_stat_database_conflicts') THEN 'YES' ELSE 'NO' END, 'NO', NULL
 		FROM pg_namespace nc JOIN pg_class c ON nc.oid = c.relnamespace
-		WHERE c.relkind IN ('r', 'v', 'f', 'p') AND (pg_has_role(c.relowner, 'USAGE') OR has_table_privilege(c.oid, 'SELECT'))`,
-		hidden: []string{"is_insertable_into"}},
+		WHERE c.relkind IN ('r', 'v', 'f', 'p') AND (pg_has_role(c.relowner, 'USAGE') OR has_table_privilege(c.oid, 'SELECT'))`},
 }
 
-// viewQueries are compiled when the first of them is read.
-var viewQueries func() map[*relation]*Query
+// viewQueries are those of views.
+var viewQueries = make(map[qualified]func() *Query)
 
-func init() { // reading one may read others
-	viewQueries = sync.OnceValue(compileViews)
-}
-
-func compileViews() map[*relation]*Query {
-	all := make(map[*relation]*Query)
-	for _, r := range relations() {
-		if r.view == "" {
-			continue
-		}
-		parsed, err := pg_query.Parse(r.view)
-		if err != nil {
-			panic("catalog: " + r.name + ": " + err.Error())
-		}
-		q, err := Compile(parsed.Stmts[0].Stmt.GetSelectStmt(), nil, false, func(int32) int { return 0 })
-		if err != nil {
-			panic("catalog: " + r.name + ": " + err.Error())
-		}
-		all[r] = q
+func init() { // reading a view reads others
+	for name, v := range views {
+		viewQueries[name] = Own(v.sql)
 	}
-	return all
 }
 
-func (r *relation) viewRows(x *execution) ([][]datum.Datum, error) {
-	b := viewQueries()[r].body
-	return b.rows(x, nil)
-}
+func (r *relation) viewRows(x *execution) ([][]datum.Datum, error) { return r.view().body.rows(x, nil) }
 
 // hide takes the names of columns away that are not known here.
 func (r *relation) hide(names []string) {

@@ -136,3 +136,21 @@ func isNumber(t datum.Type) bool { return isInteger(t) || isReg(t) }
 
 // isText says whether t is compared byte by byte.
 func isText(t datum.Type) bool { return t.IsString() || t == datum.Char || t == datum.Unknown }
+
+// HasType says whether PostgreSQL has a built-in type of that name in pg_catalog.
+func HasType(name string) bool { return typeByName(pgCatalog, name) != nil }
+
+// TypeDisplay is what PostgreSQL calls a built-in type in messages (format_type), such
+// as `bytea`, `smallint[]` or `time without time zone`. ok is false for an OID that is
+// not the same on every server: those of the row types of views, of the information
+// schema and of the user's types.
+func TypeDisplay(oid uint32) (name string, ok bool) {
+	t := typeByOID(oid)
+	if t == nil || oid >= firstUnpinned {
+		return "", false
+	}
+	return t.display, true
+}
+
+// firstUnpinned is the first OID that initdb gives, in an order of its own.
+const firstUnpinned = 12000

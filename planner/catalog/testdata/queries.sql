@@ -1534,3 +1534,112 @@ SELECT typname::int4range FROM pg_type
 -- refused
 SELECT row_number() OVER () FROM pg_type
 
+-- knex 3.3.0, hasTable
+select * from information_schema.tables where table_name = $1 and table_schema = current_schema()
+
+-- TypeORM 1.1.1, before migrations
+SELECT * FROM "information_schema"."tables" WHERE "table_schema" = $1 AND "table_name" = $2
+
+-- DBD::Pg 3.16.0, table_info
+SELECT pg_catalog.quote_ident(pg_catalog.current_database()) AS "TABLE_CAT"
+                     , pg_catalog.quote_ident(n.nspname) AS "TABLE_SCHEM"
+                     , pg_catalog.quote_ident(c.relname) AS "TABLE_NAME"
+                     , CASE WHEN pg_catalog.quote_ident(n.nspname) ~ '^pg_(toast_)?temp_' THEN
+                                 'LOCAL TEMPORARY'
+                            WHEN c.relkind ~ 'r|p' THEN
+                                 CASE WHEN pg_catalog.quote_ident(n.nspname) ~ '^pg_' THEN
+                                           'SYSTEM TABLE'
+                                      ELSE 'TABLE'
+                                  END
+                            WHEN c.relkind = 'v' THEN
+                                 CASE WHEN pg_catalog.quote_ident(n.nspname) ~ '^pg_' THEN
+                                           'SYSTEM VIEW'
+                                      ELSE 'VIEW'
+                                  END
+                            WHEN c.relkind = 'm' THEN
+                                 CASE WHEN pg_catalog.quote_ident(n.nspname) ~ '^pg_' THEN
+                                           'SYSTEM MATERIALIZED VIEW'
+                                      ELSE 'MATERIALIZED VIEW'
+                                  END
+                            WHEN c.relkind = 'f' THEN
+                                 CASE WHEN pg_catalog.quote_ident(n.nspname) ~ '^pg_' THEN
+                                           'SYSTEM FOREIGN TABLE'
+                                      ELSE 'FOREIGN TABLE'
+                                  END
+                            ELSE 'UNKNOWN'
+                         END AS "TABLE_TYPE"
+                     , d.description AS "REMARKS"
+                     , pg_catalog.quote_ident(t.spcname) AS "pg_tablespace_name"
+                     , pg_catalog.quote_ident(pg_catalog.pg_tablespace_location(t.oid)) AS "pg_tablespace_location" ,n.nspname AS pg_schema, c.relname AS pg_table
+                  FROM pg_catalog.pg_class AS c
+                  LEFT JOIN pg_catalog.pg_description AS d
+                       ON (c.oid = d.objoid AND c.tableoid = d.classoid AND d.objsubid = 0)
+                  LEFT JOIN pg_catalog.pg_namespace n ON (n.oid = c.relnamespace)
+                  LEFT JOIN pg_catalog.pg_tablespace t ON (t.oid = c.reltablespace)
+                 WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')
+					 AND NOT (pg_catalog.quote_ident(n.nspname) ~ '^pg_(toast_)?temp_' AND NOT pg_catalog.has_schema_privilege(n.nspname, 'USAGE'))
+					 AND n.nspname = 'public'
+					 AND c.relname = 'x'
+                 ORDER BY "TABLE_TYPE", "TABLE_CAT", "TABLE_SCHEM", "TABLE_NAME"
+
+-- DBD::Pg 3.16.0, tables
+SELECT * FROM (
+                SELECT pg_catalog.quote_ident(pg_catalog.current_database()) AS "TABLE_CAT"
+                     , pg_catalog.quote_ident(n.nspname) AS "TABLE_SCHEM"
+                     , pg_catalog.quote_ident(c.relname) AS "TABLE_NAME"
+                     , CASE WHEN pg_catalog.quote_ident(n.nspname) ~ '^pg_(toast_)?temp_' THEN
+                                 'LOCAL TEMPORARY'
+                            WHEN c.relkind ~ 'r|p' THEN
+                                 CASE WHEN pg_catalog.quote_ident(n.nspname) ~ '^pg_' THEN
+                                           'SYSTEM TABLE'
+                                      ELSE 'TABLE'
+                                  END
+                            WHEN c.relkind = 'v' THEN
+                                 CASE WHEN pg_catalog.quote_ident(n.nspname) ~ '^pg_' THEN
+                                           'SYSTEM VIEW'
+                                      ELSE 'VIEW'
+                                  END
+                            WHEN c.relkind = 'm' THEN
+                                 CASE WHEN pg_catalog.quote_ident(n.nspname) ~ '^pg_' THEN
+                                           'SYSTEM MATERIALIZED VIEW'
+                                      ELSE 'MATERIALIZED VIEW'
+                                  END
+                            WHEN c.relkind = 'f' THEN
+                                 CASE WHEN pg_catalog.quote_ident(n.nspname) ~ '^pg_' THEN
+                                           'SYSTEM FOREIGN TABLE'
+                                      ELSE 'FOREIGN TABLE'
+                                  END
+                            ELSE 'UNKNOWN'
+                         END AS "TABLE_TYPE"
+                     , d.description AS "REMARKS"
+                     , pg_catalog.quote_ident(t.spcname) AS "pg_tablespace_name"
+                     , pg_catalog.quote_ident(pg_catalog.pg_tablespace_location(t.oid)) AS "pg_tablespace_location" ,n.nspname AS pg_schema, c.relname AS pg_table
+                  FROM pg_catalog.pg_class AS c
+                  LEFT JOIN pg_catalog.pg_description AS d
+                       ON (c.oid = d.objoid AND c.tableoid = d.classoid AND d.objsubid = 0)
+                  LEFT JOIN pg_catalog.pg_namespace n ON (n.oid = c.relnamespace)
+                  LEFT JOIN pg_catalog.pg_tablespace t ON (t.oid = c.reltablespace)
+                 WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')
+					 AND NOT (pg_catalog.quote_ident(n.nspname) ~ '^pg_(toast_)?temp_' AND NOT pg_catalog.has_schema_privilege(n.nspname, 'USAGE'))
+					 AND n.nspname = 'public'
+					 AND c.relname LIKE '%'
+                 ORDER BY "TABLE_TYPE", "TABLE_CAT", "TABLE_SCHEM", "TABLE_NAME"
+                ) ti WHERE "TABLE_TYPE" IN ('TABLE')
+
+-- pgjdbc 42.5.5, getSQLKeywords
+select string_agg(word, ',') from pg_catalog.pg_get_keywords() where word <> ALL ('{a,abs,end-exec,"null",zone}'::text[])
+
+-- psycopg2 2.9.5, closing a named cursor that was never executed
+SELECT 1 FROM pg_catalog.pg_cursors where name = 'named'
+
+-- all tables of the information schema
+-- columns
+SELECT * FROM information_schema.tables
+
+-- what can be written of the information schema
+SELECT table_schema, table_name, is_insertable_into FROM information_schema.tables ORDER BY 1, 2
+
+-- privileges by name
+SELECT has_table_privilege('pg_class', 'select'), has_table_privilege(quote_ident($1), 'select')
+--= pg_authid
+
