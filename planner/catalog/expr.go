@@ -75,6 +75,7 @@ type compiler struct {
 	scope    *scope
 	ctes     map[string]*pg_query.CommonTableExpr
 	depth    int
+	queries  int
 }
 
 func (c *compiler) expr(n *pg_query.Node) (*expr, error) {

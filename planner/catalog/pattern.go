@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"errors"
 	"regexp"
 	"regexp/syntax"
 	"strings"
@@ -48,7 +49,8 @@ func expression(pattern string, fold bool) (*regexp.Regexp, error) {
 	}
 	re, err := regexp.Compile(flags + pattern)
 	if err != nil {
-		if e, ok := err.(*syntax.Error); ok && e.Code == syntax.ErrMissingParen {
+		var e *syntax.Error
+		if errors.As(err, &e) && e.Code == syntax.ErrMissingParen {
 			return nil, pgerr.Newf(invalidRegularExpression, "invalid regular expression: parentheses () not balanced")
 		}
 		return nil, refusal("the regular expression \"%s\"", pattern)

@@ -1,12 +1,14 @@
 package catalog
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
 	pg_query "github.com/pganalyze/pg_query_go/v5"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"raisinproxy/sqlfuncs/datum"
 )
@@ -91,7 +93,6 @@ type execution struct {
 	steps       int
 	item        datum.Datum // of the array that ANY looks at
 	expressions map[string]*regexp.Regexp
-	dynamic     map[*relation][][]datum.Datum
 	kept        map[any]any // what is the same for all rows: subqueries, indexes
 }
 
@@ -167,11 +168,16 @@ type sortKey struct {
 	nullsFirst bool
 }
 
-// maxDepth bounds queries within queries.
-const maxDepth = 20
+// maxDepth bounds queries within queries, and maxQueries all of a statement: a WITH query
+// is compiled wherever it is named.
+const (
+	maxDepth   = 20
+	maxQueries = 300
+)
 
 func (c *compiler) query(n *pg_query.SelectStmt) (*body, error) {
-	if c.depth++; c.depth > maxDepth {
+	c.depth++
+	if c.queries++; c.depth > maxDepth || c.queries > maxQueries {
 		return nil, refusal("a query of so many levels")
 	}
 	defer func() { c.depth-- }()
@@ -212,13 +218,18 @@ func (c *compiler) with(n *pg_query.WithClause) error {
 		return refusal("WITH RECURSIVE")
 	}
 	all := make(map[string]*pg_query.CommonTableExpr)
-	for name, cte := range c.ctes {
-		all[name] = cte
-	}
+	maps.Copy(all, c.ctes)
 	for _, node := range n.Ctes {
 		cte := node.GetCommonTableExpr()
 		if cte.Ctequery.GetSelectStmt() == nil || len(cte.Aliascolnames) > 0 {
 			return refusal("this WITH query")
+		}
+		// One that nobody reads is compiled for its errors.
+		outer := c.scope
+		c.ctes, c.scope = maps.Clone(all), nil
+		_, err := c.query(cte.Ctequery.GetSelectStmt())
+		if c.scope = outer; err != nil {
+			return err
 		}
 		all[cte.Ctename] = cte
 	}
@@ -395,7 +406,7 @@ func (c *compiler) sortKey(b *body, n *pg_query.SortBy, targets []*pg_query.Node
 	if key.column < 0 {
 		key.column = sameTarget(n.Node, targets, len(b.columns))
 	}
-	t := datum.Invalid
+	var t datum.Type
 	switch {
 	case key.column >= 0:
 		t = b.columns[key.column].Type
@@ -422,18 +433,45 @@ func sameTarget(n *pg_query.Node, targets []*pg_query.Node, columns int) int {
 	if len(targets) != columns { // there is a * among them
 		return -1
 	}
-	text := deparse(n)
-	return slices.IndexFunc(targets, func(t *pg_query.Node) bool { return text != "" && deparse(t.GetResTarget().Val) == text })
+	return slices.IndexFunc(targets, func(t *pg_query.Node) bool {
+		return sameNode(n.ProtoReflect(), t.GetResTarget().GetVal().ProtoReflect())
+	})
 }
 
-// deparse writes an expression so that two may be compared; "" if that fails.
-func deparse(n *pg_query.Node) string {
-	query := &pg_query.SelectStmt{TargetList: []*pg_query.Node{{Node: &pg_query.Node_ResTarget{ResTarget: &pg_query.ResTarget{Val: n}}}}}
-	text, err := pg_query.Deparse(&pg_query.ParseResult{Stmts: []*pg_query.RawStmt{{Stmt: &pg_query.Node{Node: &pg_query.Node_SelectStmt{SelectStmt: query}}}}})
-	if err != nil {
-		return ""
+// sameNode compares two expressions but for where they stand in the text.
+func sameNode(a, b protoreflect.Message) bool {
+	if a.IsValid() != b.IsValid() || a.Descriptor() != b.Descriptor() {
+		return false
 	}
-	return text
+	fields := a.Descriptor().Fields()
+	for i := range fields.Len() {
+		f := fields.Get(i)
+		if f.Name() == "location" {
+			continue
+		}
+		if a.Has(f) != b.Has(f) || a.Has(f) && !sameField(f, a.Get(f), b.Get(f)) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameField(f protoreflect.FieldDescriptor, a, b protoreflect.Value) bool {
+	switch {
+	case f.IsList():
+		if a.List().Len() != b.List().Len() {
+			return false
+		}
+		for i := range a.List().Len() {
+			if !sameNode(a.List().Get(i).Message(), b.List().Get(i).Message()) {
+				return false
+			}
+		}
+		return true
+	case f.Message() != nil:
+		return sameNode(a.Message(), b.Message())
+	}
+	return a.Equal(b)
 }
 
 func (c *compiler) limits(b *body, n *pg_query.SelectStmt) (err error) {
@@ -582,17 +620,17 @@ func holds(x *execution, r *row, conditions []*expr) (bool, error) {
 func (b *body) compareRows(l, r []datum.Datum) int {
 	for _, key := range b.order {
 		lv, rv := l[key.column], r[key.column]
-		order := 0
 		switch {
 		case lv.Null && rv.Null:
 			continue
-		case lv.Null != rv.Null:
-			if order = 1; lv.Null == key.nullsFirst {
-				order = -1
-			}
-			return order
+		case lv.Null == rv.Null:
+		case lv.Null == key.nullsFirst:
+			return -1
+		default:
+			return 1
 		}
-		if order = key.compare(lv, rv); key.descending {
+		order := key.compare(lv, rv)
+		if key.descending {
 			order = -order
 		}
 		if order != 0 {

@@ -1643,3 +1643,11 @@ SELECT table_schema, table_name, is_insertable_into FROM information_schema.tabl
 SELECT has_table_privilege('pg_class', 'select'), has_table_privilege(quote_ident($1), 'select')
 --= pg_authid
 
+-- a WITH query that nobody reads, with an error
+-- refused
+WITH a AS (SELECT nothing FROM pg_type) SELECT 1
+
+-- WITH queries that double the work each time
+-- refused
+WITH a AS (SELECT 1 AS n), b AS (SELECT x.n FROM a x, a y), c AS (SELECT x.n FROM b x, b y), d AS (SELECT x.n FROM c x, c y), e AS (SELECT x.n FROM d x, d y), f AS (SELECT x.n FROM e x, e y), g AS (SELECT x.n FROM f x, f y), h AS (SELECT x.n FROM g x, g y), i AS (SELECT x.n FROM h x, h y) SELECT count(*) FROM i
+
