@@ -100,13 +100,23 @@ func (c *compiler) implicit(e expr, t datum.Type) (converted expr, ok bool, err 
 			return e, true, c.decideParam(e, t)
 		}
 	}
-	if !widens(e.typ(), t) {
+	if !coerces(e.typ(), t) {
 		return nil, false, nil
 	}
-	if t == datum.OID {
-		return &strict1{t: t, arg: e, apply: toOID(e.typ()), fallible: true}, true, nil
+	return c.converted(e, t), true, nil
+}
+
+// converted is e as a t, which it can be cast to. NULL is all that there is of a type that
+// is not read here, such as pg_node_tree: of a literal that was found out before, of a
+// parameter it will be at Bind.
+func (c *compiler) converted(e expr, t datum.Type) expr {
+	if converted := conversion(e, t); converted != nil {
+		return converted
 	}
-	return &strict1{t: t, arg: e, apply: same}, true, nil
+	if datum.Supported(e.typ()) {
+		c.unknowable(c.needsUpstream(0, "a value of type %s as %s", displayName(e.typ()), displayName(t)))
+	}
+	return &strict1{t: t, arg: e, apply: same}
 }
 
 // toOID takes a smaller integer as its bits, and checks the range of a bigint.
@@ -120,21 +130,6 @@ func toOID(from datum.Type) func(datum.Datum) (datum.Datum, error) {
 }
 
 func same(d datum.Datum) (datum.Datum, error) { return d, nil }
-
-// widens lists the implicit casts of pg_cast between the types known here.
-func widens(from, to datum.Type) bool {
-	switch to {
-	case datum.Int8:
-		return from == datum.Int2 || from == datum.Int4 || from == datum.OID
-	case datum.Int4:
-		return from == datum.Int2
-	case datum.OID:
-		return from.IsInteger() // see toOID
-	case datum.Text:
-		return from.IsString() && from != datum.Bpchar
-	}
-	return false
-}
 
 func (c *compiler) decideParam(e *param, t datum.Type) *pgerr.Error {
 	if err := c.params.decide(e, t); err != nil {
@@ -172,6 +167,7 @@ func (c *compiler) resolveCall(f *sqlfuncs.Function, args []argument, pos int32)
 	if len(args) != len(f.Args) {
 		return nil, undefined
 	}
+	var unknown *pgerr.Error // of a type that is not known here; the others may be wrong for certain
 	resolved := make([]expr, len(f.Args))
 	for i, arg := range args {
 		slot := i
@@ -181,10 +177,17 @@ func (c *compiler) resolveCall(f *sqlfuncs.Function, args []argument, pos int32)
 		if slot < 0 || resolved[slot] != nil {
 			return nil, undefined
 		}
-		if !convertible(arg.value, f.Args[slot].Type) {
+		switch from := arg.value.typ(); {
+		case coerces(from, f.Args[slot].Type):
+		case builtin(from):
 			return nil, undefined
+		default:
+			unknown = c.needsUpstream(pos, "an argument of a type that is not built in")
 		}
 		resolved[slot] = arg.value
+	}
+	if unknown != nil {
+		return nil, unknown
 	}
 	for i, e := range resolved {
 		converted, _, err := c.implicit(e, f.Args[i].Type)
@@ -194,11 +197,6 @@ func (c *compiler) resolveCall(f *sqlfuncs.Function, args []argument, pos int32)
 		resolved[i] = converted
 	}
 	return resolved, nil
-}
-
-func convertible(e expr, t datum.Type) bool {
-	from := e.typ()
-	return from == t || from == datum.Unknown || widens(from, t)
 }
 
 func (c *compiler) undefinedFunction(name string, args []argument, pos int32) *pgerr.Error {

@@ -338,8 +338,8 @@ func (c *compiler) unify(tuples [][]expr, i int) (datum.Type, *pgerr.Error) {
 	for _, tuple := range tuples {
 		t := tuple[i].typ()
 		switch {
-		case t == datum.Unknown || t == common || widens(t, common):
-		case common == datum.Unknown || widens(common, t):
+		case t == datum.Unknown || t == common || unifies(t, common):
+		case common == datum.Unknown || unifies(common, t):
 			common = t
 		default:
 			return 0, c.needsUpstream(0, "a VALUES list of %s and %s", common, t)

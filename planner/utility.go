@@ -293,12 +293,12 @@ func (c *compiler) assign(e expr, t datum.Type, number int) (expr, *pgerr.Error)
 		return converted, err
 	}
 	from := e.typ()
-	isNumber := func(t datum.Type) bool { return t.IsInteger() || t == datum.Numeric }
-	if isNumber(from) && isNumber(t) || t.IsString() && datum.Supported(from) {
+	if assigns(from, t) || !builtin(from) || !builtin(t) {
 		if converted := conversion(e, t); converted != nil {
 			return converted, nil
 		}
+		return nil, c.needsUpstream(0, "a value of type %s as %s", displayName(from), displayName(t))
 	}
-	return nil, pgerr.Newf(codes.DatatypeMismatch, "parameter $%d of type %s cannot be coerced to the expected type %s", number, from, t).
+	return nil, pgerr.Newf(codes.DatatypeMismatch, "parameter $%d of type %s cannot be coerced to the expected type %s", number, displayName(from), displayName(t)).
 		WithHint("You will need to rewrite or cast the expression.")
 }
