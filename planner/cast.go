@@ -19,7 +19,7 @@ import (
 func (c *compiler) typeName(n *pg_query.TypeName) (t datum.Type, typmod int32, err *pgerr.Error) {
 	name, ok := catalogName(n.GetNames())
 	if schema := schemaOf(n.GetNames()); !schemas[schema] {
-		return 0, 0, pgerr.Newf(codes.InvalidSchemaName, "schema \"%s\" does not exist", schema).At(c.at(n.GetLocation()))
+		return 0, 0, noSchema(schema).At(c.at(n.GetLocation()))
 	}
 	if !ok || name == datum.Unknown.TypName() || n.GetSetof() || n.GetPctType() {
 		return 0, 0, c.needsUpstream(n.GetLocation(), "type %s", nameOf(n.GetNames()))
@@ -40,13 +40,14 @@ func (c *compiler) typeName(n *pg_query.TypeName) (t datum.Type, typmod int32, e
 
 // typeLength reads the modifier of a type, which must be a length.
 func (c *compiler) typeLength(n *pg_query.TypeName, t datum.Type) (typmod int32, err *pgerr.Error) {
-	if computable(t) && t != datum.Varchar && t != datum.Numeric {
+	if datum.Supported(t) && !t.IsString() && t != datum.Numeric || t == datum.Text || t == datum.Name {
 		return 0, pgerr.Newf(codes.Syntax, "type modifier is not allowed for type \"%s\"", t.TypName()).At(c.at(n.GetLocation()))
 	}
 	length, isInt := intConst(n.GetTypmods()[0])
 	word, hasLength := map[datum.Type]string{datum.Varchar: "varchar", datum.Bpchar: "char"}[t]
 	if !hasLength || len(n.GetTypmods()) != 1 || !isInt {
-		return 0, c.needsUpstream(n.GetLocation(), "this form of type %s", nameOf(n.GetNames()))
+		c.unknowable(c.needsUpstream(n.GetLocation(), "this form of type %s", nameOf(n.GetNames())))
+		return -1, nil
 	}
 	if length < 1 {
 		return 0, pgerr.Newf(codes.InvalidParameterValue, "length for type %s must be at least 1", word).At(c.at(n.GetLocation()))
@@ -79,6 +80,10 @@ func schemaOf(names []*pg_query.Node) string {
 		return ""
 	}
 	return names[len(names)-2].GetString_().GetSval()
+}
+
+func noSchema(name string) *pgerr.Error {
+	return pgerr.Newf(codes.InvalidSchemaName, "schema \"%s\" does not exist", name)
 }
 
 func nameOf(names []*pg_query.Node) string {
@@ -157,9 +162,9 @@ func stringConversion(e expr, to datum.Type) expr {
 	case from == datum.Bpchar && toText:
 		return &strict1{t: to, arg: e, apply: trimBlanks}
 	case from.IsString() && toText, from == datum.Char && toText, from == datum.JSONB && to == datum.Text,
-		to == datum.Bpchar && (from == datum.Text || from == datum.Varchar):
+		from.IsString() && to == datum.Bpchar:
 		return &strict1{t: to, arg: e, apply: same}
-	case datum.Supported(from) && toText, from.IsInteger() && to == datum.Numeric:
+	case datum.Supported(from) && (toText || to == datum.Bpchar), from.IsInteger() && to == datum.Numeric:
 		return &strict1{t: to, arg: e, apply: textOf(from)}
 	case computable(from) && to == datum.Name:
 		return &strict1{t: to, arg: &strict1{t: datum.Text, arg: e, apply: textOf(from)}, apply: clipName}

@@ -59,12 +59,19 @@ func builtin(t datum.Type) bool {
 	return ok
 }
 
-// unifies says whether the common type of two, in a VALUES list, is the second:
-// select_common_type, for types of one category.
-func unifies(from, to datum.Type) bool {
-	if from == datum.Char || to == datum.Char { // which is of a category of its own
-		return false
+// commonType is the type of a column of VALUES that has values of both: the first, unless
+// its values turn into the second and not the other way round (select_common_type). ok is
+// false where PostgreSQL refuses, or takes a type of another category.
+func commonType(a, b datum.Type) (t datum.Type, ok bool) {
+	switch {
+	case a == datum.Unknown || a == b:
+		return b, true
+	case b == datum.Unknown:
+		return a, true
+	case a == datum.Char || b == datum.Char: // which is of a category of its own
+		return 0, false
+	case coerces(a, b) && !coerces(b, a):
+		return b, true
 	}
-	preferred := to == datum.Text
-	return coerces(from, to) && (preferred || !coerces(to, from))
+	return a, coerces(b, a)
 }

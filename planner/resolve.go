@@ -60,7 +60,7 @@ func (p *paramTypes) decide(e *param, t datum.Type) *pgerr.Error {
 	known := &p.types[e.number-1]
 	if *known != datum.Unknown && *known != t {
 		return pgerr.Newf(codes.AmbiguousParameter, "inconsistent types deduced for parameter $%d", e.number).
-			WithDetail("%s versus %s", *known, t)
+			WithDetail("%s versus %s", displayName(*known), displayName(t))
 	}
 	*known, e.t = t, t
 	return nil
@@ -262,7 +262,7 @@ func (c *compiler) operand(e expr, t datum.Type) (expr, *pgerr.Error) {
 	}
 	converted, ok, err := c.implicit(e, t)
 	if err == nil && !ok {
-		return nil, c.needsUpstream(0, "a value of type %s here", e.typ())
+		return nil, c.needsUpstream(0, "a value of type %s here", displayName(e.typ()))
 	}
 	return converted, err
 }
@@ -285,7 +285,7 @@ func (c *compiler) commonInteger(op string, l, r expr, pos int32) (datum.Type, *
 		if (lt.IsString() || lt == datum.Bool) && (rt.IsInteger() || rt.IsString()) || lt.IsInteger() && (rt.IsString() || rt == datum.Bool) {
 			return 0, c.undefinedOperator(op, lt, rt, pos)
 		}
-		return 0, c.needsUpstream(pos, "operator %s on %s and %s", op, lt, rt)
+		return 0, c.needsUpstream(pos, "operator %s on %s and %s", op, displayName(lt), displayName(rt))
 	}
 	if lt.Len() < rt.Len() {
 		lt = rt
@@ -294,7 +294,7 @@ func (c *compiler) commonInteger(op string, l, r expr, pos int32) (datum.Type, *
 }
 
 func (c *compiler) undefinedOperator(op string, l, r datum.Type, pos int32) *pgerr.Error {
-	return pgerr.Newf(codes.UndefinedFunction, "operator does not exist: %s %s %s", l, op, r).
+	return pgerr.Newf(codes.UndefinedFunction, "operator does not exist: %s %s %s", displayName(l), op, displayName(r)).
 		WithHint("No operator matches the given name and argument types. You might need to add explicit type casts.").
 		At(c.at(pos))
 }
@@ -304,11 +304,13 @@ func (c *compiler) undefinedOperator(op string, l, r datum.Type, pos int32) *pge
 func (c *compiler) concatenation(l, r expr, pos int32) (expr, *pgerr.Error) {
 	lt, rt := l.typ(), r.typ()
 	stringy := func(t datum.Type) bool { return t.IsString() || t == datum.Unknown }
+	for _, t := range []datum.Type{lt, rt} {
+		if !computable(t) && t != datum.Unknown { // such as "char", with which it is ambiguous
+			return nil, c.needsUpstream(pos, "operator || on %s and %s", displayName(lt), displayName(rt))
+		}
+	}
 	if !stringy(lt) && !stringy(rt) {
 		return nil, c.undefinedOperator("||", lt, rt, pos)
-	}
-	if lt == datum.JSONB || rt == datum.JSONB || lt == datum.Bpchar || rt == datum.Bpchar {
-		return nil, c.needsUpstream(pos, "operator || on %s and %s", lt, rt)
 	}
 	var err *pgerr.Error
 	if l, err = c.asText(l, pos); err != nil {
@@ -364,7 +366,7 @@ func (c *compiler) comparison(op string, l, r expr, pos int32) (expr, *pgerr.Err
 	case lt.IsString() && rt.IsInteger(), lt.IsInteger() && rt.IsString(), lt == datum.Bool && rt.IsInteger(), lt.IsInteger() && rt == datum.Bool:
 		return nil, c.undefinedOperator(op, lt, rt, pos)
 	default:
-		return nil, c.needsUpstream(pos, "operator %s on %s and %s", op, lt, rt)
+		return nil, c.needsUpstream(pos, "operator %s on %s and %s", op, displayName(lt), displayName(rt))
 	}
 	accept := comparisons[op]
 	apply := func(l, r datum.Datum) (datum.Datum, error) { return datum.OfBool(accept(order(l, r))), nil }
@@ -404,7 +406,7 @@ func (c *compiler) jsonField(op string, l, r expr, pos int32) (expr, *pgerr.Erro
 		return nil, err
 	}
 	if !ok {
-		return nil, c.needsUpstream(pos, "operator %s on %s and %s", op, l.typ(), r.typ())
+		return nil, c.needsUpstream(pos, "operator %s on %s and %s", op, displayName(l.typ()), displayName(r.typ()))
 	}
 	t := datum.Text
 	if op == "->" {
