@@ -33,10 +33,11 @@ func (s *session) prepareMixed(st *planner.Statement, a *planner.PrepareMixed) e
 	s.up.openSeries()
 	declared := a.Declared
 	if a.Types.SQL != "" {
-		var err error
-		if declared, err = s.askTypes(st, &a.Types); err != nil {
+		found, err := s.askTypes(st, &a.Types)
+		if err != nil {
 			return err
 		}
+		declared = a.Declare(found)
 	}
 	known, err := s.probe(&planner.Statement{Action: a.Mixed, Text: st.Text, Standard: st.Standard, Mentions: true}, declared)
 	if err != nil {
@@ -62,10 +63,8 @@ func (s *session) askTypes(st *planner.Statement, query *planner.Text) (types []
 		switch kind {
 		case 'E':
 			return failure(body, query)
-		case 'T':
-			for _, column := range readColumns(body) {
-				types = append(types, column.Type)
-			}
+		case 't':
+			types = readTypes(body)
 		}
 		return nil
 	})

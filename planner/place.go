@@ -96,11 +96,9 @@ func (p *placer) withoutRows(what string, query *pg_query.Node) {
 }
 
 func (p *placer) explain(n *pg_query.ExplainStmt) {
-	for _, option := range n.Options {
-		if option.GetDefElem().GetDefname() == "analyze" {
-			p.refuse("EXPLAIN ANALYZE", n.Query)
-			return
-		}
+	if analyzes(n.Options) {
+		p.refuse("EXPLAIN ANALYZE", n.Query)
+		return
 	}
 	for _, call := range callsIn(n.Query) {
 		p.placed = append(p.placed, placedCall{call, Explained})

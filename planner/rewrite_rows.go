@@ -94,11 +94,22 @@ func (r *rewriter) findTrailing(query *pg_query.SelectStmt) bool {
 	}
 	items := int(locationOf(&pg_query.Node{Node: &pg_query.Node_List{List: &pg_query.List{Items: query.FromClause}}}))
 	from := r.wordBefore(r.tokenFrom(r.source.Offset(int32(items))), "from", r.tokens[first].depth)
+	if isRowsFrom(query.FromClause[0]) { // whose own FROM comes before its location
+		from = r.wordBefore(from, "from", r.tokens[first].depth)
+	}
 	if from <= first {
 		return false
 	}
 	r.trailing = r.tokens[from-1].End
 	return true
+}
+
+// isRowsFrom says whether a FROM clause begins with ROWS FROM (…).
+func isRowsFrom(n *pg_query.Node) bool {
+	for n.GetJoinExpr() != nil {
+		n = n.GetJoinExpr().Larg
+	}
+	return n.GetRangeFunction().GetIsRowsfrom()
 }
 
 func (r *rewriter) planRows(query *pg_query.SelectStmt, rows []*site) *pgerr.Error {
