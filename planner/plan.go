@@ -130,12 +130,13 @@ type (
 	}
 	// Execute is SQL's EXECUTE.
 	Execute struct {
-		Name   string
-		Count  int // of the arguments
-		args   []expr
-		err    *pgerr.Error // what is wrong with one of them
-		places []int        // of the arguments, in characters
-		at     func(int32) int
+		Name    string
+		Count   int // of the arguments
+		args    []expr
+		err     *pgerr.Error // what is wrong with one of them
+		unknown *pgerr.Error // why one of them cannot be computed here
+		places  []int        // of the arguments, in characters
+		at      func(int32) int
 	}
 	// Deallocate drops a prepared statement, or all with an empty name.
 	Deallocate struct{ Name string }
