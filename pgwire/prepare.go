@@ -25,7 +25,7 @@ func (s *session) involved(st *planner.Statement) bool {
 		return true
 	}
 	target, err := s.target(st)
-	return err == nil && (mixed(target) != nil || s.computesUpstream(st, target))
+	return err == nil && (mixed(target) != nil || s.computesUpstream(st, target)) || s.preparesOurs(st)
 }
 
 // computesUpstream says whether the arguments of the EXECUTE by which st runs target are
