@@ -566,7 +566,7 @@ func TestNotAloneOnPostgres(t *testing.T) {
 	} {
 		got := runRewriteCase(t, conn, rewriteCase{sql: sql}, executeRewritten)
 		want := fmt.Sprintf("error: 0A000 at %d: an argument of raisin_", position)
-		if !strings.HasPrefix(got, want) || !strings.Contains(got, "Call it in the SELECT list") {
+		if !strings.HasPrefix(got, want) || !strings.Contains(got, "in the SELECT list of a statement of its own") {
 			t.Errorf("%s\n got %s\nwant %s", sql, got, want)
 		}
 	}
