@@ -24,11 +24,11 @@ func (c *compiler) typeName(n *pg_query.TypeName) (t datum.Type, typmod int32, e
 	if !ok || name == datum.Unknown.TypName() || n.GetSetof() || n.GetPctType() {
 		return 0, 0, c.needsUpstream(n.GetLocation(), "type %s", nameOf(n.GetNames()))
 	}
-	oid, known := catalog.TypeNamed(name, len(n.GetArrayBounds()) > 0)
-	if t = datum.Type(oid); !known {
+	t, known := typeNamed(name, len(n.GetArrayBounds()) > 0)
+	if !known {
 		return 0, 0, pgerr.Newf(codes.UndefinedObject, "type \"%s\" does not exist", qualified(n.GetNames())).At(c.at(n.GetLocation()))
 	}
-	if !builtin(t) || catalog.IsPseudoType(oid) {
+	if !builtin(t) || catalog.IsPseudoType(uint32(t)) {
 		return 0, 0, c.needsUpstream(n.GetLocation(), "type %s", nameOf(n.GetNames()))
 	}
 	if len(n.GetTypmods()) == 0 {
@@ -36,6 +36,15 @@ func (c *compiler) typeName(n *pg_query.TypeName) (t datum.Type, typmod int32, e
 	}
 	typmod, err = c.typeLength(n, t)
 	return t, typmod, err
+}
+
+// typeNamed finds a built-in type, or the array of one, by its name in pg_catalog.
+func typeNamed(name string, array bool) (datum.Type, bool) {
+	if t, known := datum.TypeByName(name); known && !array {
+		return t, true
+	}
+	oid, known := catalog.TypeNamed(name, array)
+	return datum.Type(oid), known
 }
 
 // typeLength reads the modifier of a type, which must be a length.

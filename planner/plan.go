@@ -11,6 +11,8 @@
 //	compile.go          a parsed statement to a Statement
 //	place.go            where a call may stand, and how often it runs
 //	resolve.go          types: calls, operators, parameters
+//	coerce.go           the casts that nobody writes
+//	hint.go             what to do instead of a call that is refused
 //	select.go           SELECT and VALUES that are answered here
 //	expr.go, cast.go    expressions and their evaluation
 //	utility.go          everything that is not a query
