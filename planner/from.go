@@ -22,6 +22,9 @@ func (c *compiler) fromItem(sel *Select, n *pg_query.Node) *pgerr.Error {
 	case *pg_query.Node_RangeFunction:
 		return c.fromCall(n.RangeFunction)
 	case *pg_query.Node_RangeSubselect:
+		if n.RangeSubselect.Lateral {
+			return c.needsUpstream(locationOf(n.RangeSubselect.Subquery), "LATERAL")
+		}
 		if len(n.RangeSubselect.Subquery.GetSelectStmt().GetValuesLists()) > 0 {
 			return c.fromValues(sel, n.RangeSubselect)
 		}

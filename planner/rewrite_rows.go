@@ -226,8 +226,8 @@ func (l *rowList) values(n *pg_query.Node) ([]expr, *pgerr.Error) {
 	if err == nil {
 		err = l.compiler.opaque
 	}
-	if err != nil && err.Code == codes.FeatureNotSupported {
-		err = l.refuse(calls[0], "a larger expression over rows")
+	if err != nil && (err.Code == codes.FeatureNotSupported || err.Code == codes.UndefinedObject || err.Code == codes.InvalidSchemaName) {
+		err = l.refuse(calls[0], "a larger expression over rows") // its types may be a user's
 	}
 	return []expr{value}, err
 }
