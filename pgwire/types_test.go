@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 	"testing"
@@ -33,16 +34,16 @@ type sweptType struct {
 
 // embeddedKnows says whether the type is one that a server without an upstream has: those
 // of every PostgreSQL, by the same OID.
-func (t *sweptType) embeddedKnows() bool { return t.oid < 12000 }
+func (typ *sweptType) embeddedKnows() bool { return typ.oid < 12000 }
 
 // TestArgumentTypesAsPostgres gives every argument of every function a value of every type
 // there is, as a cast literal and as a parameter, in both protocols: what a stand-in in
 // PostgreSQL takes is taken, with an upstream and without, and what it refuses is refused
 // in the same words.
 func TestArgumentTypesAsPostgres(t *testing.T) {
-	url := typesDatabase(t)
-	direct := connectURL(t, url)
-	proxied := connectURL(t, "postgres://alice@"+startServer(t, map[string]string{"upstream": url}).addr+"/"+typesName+"?sslmode=disable")
+	upstream := typesDatabase(t)
+	direct := connectURL(t, upstream)
+	proxied := connectURL(t, "postgres://alice@"+startServer(t, map[string]string{"upstream": upstream}).addr+"/"+typesName+"?sslmode=disable")
 	embedded := connectURL(t, "postgres://alice@"+startServer(t, nil).addr+"/shop?sslmode=disable")
 	for _, typ := range sweptTypes(t, direct) {
 		for _, s := range typ.statements() {
@@ -73,21 +74,18 @@ func typesDatabase(t *testing.T) string {
 			t.Error(err)
 		}
 	})
-	config, err := pgconn.ParseConfig(wiretest.PostgresURL(t))
+	server, err := url.Parse(wiretest.PostgresURL(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	url := fmt.Sprintf("postgres://%s@%s:%d/%s?sslmode=disable", config.User, config.Host, config.Port, typesName)
-	if config.Password != "" {
-		url = strings.Replace(url, "@", ":"+config.Password+"@", 1)
-	}
-	mustExec(t, connectURL(t, url), typesSQL)
-	return url
+	server.Path = "/" + typesName
+	mustExec(t, connectURL(t, server.String()), typesSQL)
+	return server.String()
 }
 
-func connectURL(t *testing.T, url string) *pgconn.PgConn {
+func connectURL(t *testing.T, address string) *pgconn.PgConn {
 	t.Helper()
-	conn, err := pgconn.Connect(t.Context(), url)
+	conn, err := pgconn.Connect(t.Context(), address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,39 +147,44 @@ func (s *typedStatement) String() string {
 
 // statements are the calls in which one argument is of type typ.
 func (typ *sweptType) statements() (statements []*typedStatement) {
-	add := func(sql, literal string, value []byte) {
-		if typ.name != "" {
-			cast := sql + literal + "::" + typ.name
-			statements = append(statements, &typedStatement{sql: cast}, &typedStatement{sql: cast, extended: true})
-		}
-		statements = append(statements, &typedStatement{sql: sql + "$1", oid: typ.oid, value: value, extended: true})
-	}
 	for _, f := range sqlfuncs.Functions {
 		for varied := range f.Args {
-			before, after := "", ")"
-			for i, arg := range f.Args {
-				value := "1"
-				if arg.Type == datum.Text {
-					value = "'k'"
-				}
-				switch {
-				case i < varied:
-					before += value + ", "
-				case i > varied:
-					after = strings.TrimSuffix(after, ")") + ", " + value + ")"
-				}
-			}
-			begin := len(statements)
-			add("SELECT "+f.Name+"("+before, "NULL", nil)
+			before, after := around(f, varied)
+			statements = append(statements, typ.call("SELECT "+f.Name+before, "NULL", nil, after)...)
 			if typ.literal && varied < 2 {
-				add("SELECT * FROM "+f.Name+"("+before, "'1'", []byte("1"))
-			}
-			for _, s := range statements[begin:] {
-				s.sql += after
+				statements = append(statements, typ.call("SELECT * FROM "+f.Name+before, "'1'", []byte("1"), after)...)
 			}
 		}
 	}
 	return statements
+}
+
+// around are the arguments before and after one of them, with their brackets.
+func around(f *sqlfuncs.Function, varied int) (before, after string) {
+	args := make([]string, len(f.Args))
+	for i, arg := range f.Args {
+		args[i] = "1"
+		if arg.Type == datum.Text {
+			args[i] = "'k'"
+		}
+	}
+	before, after = strings.Join(args[:varied], ", "), strings.Join(args[varied+1:], ", ")
+	if before != "" {
+		before += ", "
+	}
+	if after != "" {
+		after = ", " + after
+	}
+	return "(" + before, after + ")"
+}
+
+// call gives the argument as a cast literal, in both protocols, and as a parameter.
+func (typ *sweptType) call(before, literal string, value []byte, after string) (statements []*typedStatement) {
+	if typ.name != "" {
+		cast := before + literal + "::" + typ.name + after
+		statements = append(statements, &typedStatement{sql: cast}, &typedStatement{sql: cast, extended: true})
+	}
+	return append(statements, &typedStatement{sql: before + "$1" + after, oid: typ.oid, value: value, extended: true})
 }
 
 // outcome is the error of a statement, in full if it is about types, or the key that a
