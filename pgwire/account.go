@@ -130,6 +130,8 @@ func (r *relay) noteTag(body []byte) {
 		r.dropped.Add(1)
 	case "PREPARE\x00":
 		r.named.Store(true)
+	case "DECLARE CURSOR\x00":
+		r.portals.Store(true)
 	case "ROLLBACK\x00", "COMMIT\x00", "PREPARE TRANSACTION\x00":
 		if body[0] == 'R' {
 			r.wentBack.Add(1)

@@ -26,6 +26,7 @@ type batch struct {
 // client is told of.
 func (s *session) queryBatch(script *planner.Script) {
 	s.announce(script)
+	s.holdParameters()
 	b := &batch{s: s, standard: s.standard}
 	err := b.run(script)
 	if err == nil && b.hidden {
@@ -34,6 +35,7 @@ func (s *session) queryBatch(script *planner.Script) {
 	if err != nil {
 		err = b.failed(err)
 	}
+	s.tellParameters()
 	if !s.over {
 		s.endQuery(err)
 	}

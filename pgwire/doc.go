@@ -14,7 +14,7 @@
 //	query.go        the simple query
 //	extended.go     Parse, Bind, Describe, Execute, Close, Sync
 //	portal.go       running a statement, rows and their limits
-//	kept.go         how much a session may keep under names
+//	kept.go         how much a session may keep under names; taken.go, names in use on either side
 //	env.go          what a session tells plans, and its commands (SET, PREPARE, …)
 //	transaction.go  the states of a transaction
 //	frame.go        messages in; answer.go, messages out; text.go, encodings
@@ -27,7 +27,7 @@
 //	long.go         messages that pass while they arrive
 //	held.go         BEGIN while the upstream is not open
 //	stale.go        portals of ours there, closed before anything else runs
-//	mixed.go        statements that both have a part in; batch.go, several in one query
+//	mixed.go        statements that both have a part in; batch.go, several in one query; reported.go, what it changed
 //	probe.go        what such a statement means; mixed_rows.go, its rows
 //	prepare.go      SQL's PREPARE and EXECUTE of such statements
 //	exchange.go     what the session says to the upstream by itself

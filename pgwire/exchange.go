@@ -289,7 +289,7 @@ func (r *reader) frame(frame []byte) {
 	kind, body := frame[0], frame[frameHeader:]
 	switch kind {
 	case 'A', 'N', 'S':
-		r.s.out.buf = append(r.s.out.buf, frame...)
+		r.s.news(frame)
 		r.urgent = true
 		return
 	case 'E':

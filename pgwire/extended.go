@@ -145,7 +145,7 @@ func (s *session) keep(name string, st *planner.Statement) error {
 	taken := s.statements[nameKey(name)] != nil
 	if !taken && s.up != nil && s.up.named.Load() {
 		var err error
-		if taken, err = s.upstreamHas(name); err != nil {
+		if taken, err = s.upstreamHas(name, statementsThere); err != nil {
 			return err
 		}
 	}
@@ -259,8 +259,15 @@ func (s *session) newPortal(name []byte, st *planner.Statement) (*portal, error)
 		p.reset("", st, len(s.savepoints))
 		return p, nil
 	}
-	if s.portals[string(nameKey(name))] != nil {
-		return nil, pgerr.Newf(codes.DuplicateCursor, "cursor \"%s\" already exists", name)
+	taken := s.portals[string(nameKey(name))] != nil
+	if !taken && s.up != nil && s.up.portals.Load() {
+		var err error
+		if taken, err = s.upstreamHas(string(nameKey(name)), portalsThere); err != nil {
+			return nil, err
+		}
+	}
+	if taken {
+		return nil, errPortalExists(name)
 	}
 	if err := s.roomForPortal(); err != nil {
 		return nil, err

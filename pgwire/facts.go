@@ -6,10 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/jackc/pgx/v5/pgproto3"
-
-	"raisinproxy/sqlfuncs/datum"
 )
 
 // This file finds out what a call depends on and only the upstream knows: the branch,
@@ -119,45 +115,4 @@ func parseTimeout(text string) time.Duration {
 	}
 	units := map[string]time.Duration{"": time.Millisecond, "ms": time.Millisecond, "s": time.Second, "min": time.Minute, "h": time.Hour, "d": 24 * time.Hour}
 	return time.Duration(n) * units[text[len(digits):]]
-}
-
-// upstreamHas says whether the upstream has a prepared statement of that name.
-func (s *session) upstreamHas(name string) (found bool, err error) {
-	if !s.blocking {
-		err = s.waiting(func(context.Context) error {
-			found, err = s.askForName(name)
-			return err
-		})
-		return found, err
-	}
-	return s.askForName(name)
-}
-
-func (s *session) askForName(name string) (found bool, err error) {
-	encoded, err := s.text.toClient(name)
-	if err != nil {
-		return false, err
-	}
-	ask := s.ask
-	if !s.up.inSeries() {
-		ask = s.askAlone
-	}
-	fs, err := ask(
-		&pgproto3.Close{ObjectType: 'S', Name: factsName},
-		&pgproto3.Parse{Name: factsName, Query: "SELECT 1 FROM pg_catalog.pg_prepared_statements WHERE name = $1", ParameterOIDs: []uint32{uint32(datum.Text)}},
-		&pgproto3.Bind{DestinationPortal: factsName, PreparedStatement: factsName, Parameters: [][]byte{[]byte(encoded)}},
-		&pgproto3.Execute{Portal: factsName},
-		&pgproto3.Close{ObjectType: 'P', Name: factsName},
-		&pgproto3.Close{ObjectType: 'S', Name: factsName})
-	if err != nil {
-		return false, err
-	}
-	err = s.each(fs, func(kind byte, body []byte) error {
-		found = found || kind == 'D'
-		if kind == 'E' {
-			return refusal(body)
-		}
-		return nil
-	})
-	return found, err
 }

@@ -41,7 +41,7 @@ func (s *session) startLong() verdict {
 }
 
 // startBind does with the names in a Bind what route does. It is not our turn for one
-// that names a statement of ours, or the names of which have not arrived.
+// that names a statement or a portal of ours, or the names of which have not arrived.
 func (s *session) startBind(have []byte) verdict {
 	if bytes.Count(have, []byte{0}) < 2 {
 		return needInput
@@ -53,6 +53,14 @@ func (s *session) startBind(have []byte) verdict {
 	}
 	if v := s.settlePortals('B'); v != ourTurn {
 		return v
+	}
+	if len(portal) > 0 {
+		if s.isOurs('P', portal) {
+			return needInput
+		}
+		if s.up != nil {
+			s.up.portals.Store(true)
+		}
 	}
 	s.replacePortal(portal)
 	return ourTurn

@@ -396,6 +396,9 @@ func (s *session) runMixedQuery(st *planner.Statement) error {
 	s.up.openSeries()
 	s.beginImplicit()
 	s.refresh() // another statement of the query may have changed settings
+	if s.preparesOurs(st) {
+		return s.prepareTaken(st)
+	}
 	if err := s.wrong(st); err != nil {
 		return err
 	}

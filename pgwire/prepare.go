@@ -25,7 +25,21 @@ func (s *session) involved(st *planner.Statement) bool {
 		return true
 	}
 	target, err := s.target(st)
-	return err == nil && mixed(target) != nil
+	return err == nil && (mixed(target) != nil || s.computesUpstream(st, target)) || s.preparesOurs(st)
+}
+
+// computesUpstream says whether the arguments of the EXECUTE by which st runs target are
+// the upstream's to compute.
+func (s *session) computesUpstream(st, target *planner.Statement) bool {
+	return st != target && s.server.cfg.Upstream != nil && s.lastExecute(st, target).Action.(*planner.Execute).NeedsUpstream(target.Params)
+}
+
+// lastExecute is the EXECUTE that names target, to which st leads.
+func (s *session) lastExecute(st, target *planner.Statement) (last *planner.Statement) {
+	for next := st; next != target; next = s.statements[nameKey(next.Action.(*planner.Execute).Name)] {
+		last = next
+	}
+	return last
 }
 
 // prepareMixed is PREPARE.
@@ -33,10 +47,11 @@ func (s *session) prepareMixed(st *planner.Statement, a *planner.PrepareMixed) e
 	s.up.openSeries()
 	declared := a.Declared
 	if a.Types.SQL != "" {
-		var err error
-		if declared, err = s.askTypes(st, &a.Types); err != nil {
+		found, err := s.askTypes(st, &a.Types)
+		if err != nil {
 			return err
 		}
+		declared = a.Declare(found)
 	}
 	known, err := s.probe(&planner.Statement{Action: a.Mixed, Text: st.Text, Standard: st.Standard, Mentions: true}, declared)
 	if err != nil {
@@ -62,10 +77,8 @@ func (s *session) askTypes(st *planner.Statement, query *planner.Text) (types []
 		switch kind {
 		case 'E':
 			return failure(body, query)
-		case 'T':
-			for _, column := range readColumns(body) {
-				types = append(types, column.Type)
-			}
+		case 't':
+			types = readTypes(body)
 		}
 		return nil
 	})
@@ -73,23 +86,44 @@ func (s *session) askTypes(st *planner.Statement, query *planner.Text) (types []
 }
 
 // openExecute makes a portal of EXECUTE one of the statement that it names, if the
-// upstream has a part in that.
+// upstream has a part in that, or in computing its arguments.
 func (s *session) openExecute(p *portal) error {
-	target, err := s.target(p.bound)
-	if target == p.bound || err != nil || mixed(target) == nil {
+	st := p.bound
+	target, err := s.target(st)
+	if target == st || err != nil || mixed(target) == nil && !s.computesUpstream(st, target) {
 		return nil // what is wrong is said elsewhere
-	}
-	last := p.bound
-	for next := p.bound; next != target; next = s.statements[nameKey(next.Action.(*planner.Execute).Name)] {
-		last = next
 	}
 	s.up.openSeries()
 	if err := s.authorize(target); err != nil {
 		return err
 	}
-	p.raw, err = s.executeArguments(last, target.Params)
+	if p.raw, err = s.executeArguments(s.lastExecute(st, target), target.Params); err != nil {
+		return err
+	}
 	p.bound = target
+	if mixed(target) == nil {
+		p.params, err = s.readValues(p.raw, target.Params)
+	}
 	return err
+}
+
+// readValues reads parameters of types that are computed with here.
+func (s *session) readValues(raw []rawValue, types []datum.Type) ([]datum.Datum, error) {
+	values := make([]datum.Datum, len(raw))
+	for i, v := range raw {
+		if v.value == nil {
+			values[i] = datum.Null
+			continue
+		}
+		text, err := s.text.fromClient(v.value)
+		if err != nil {
+			return nil, err
+		}
+		if values[i], err = datum.Parse(types[i], string(text)); err != nil {
+			return nil, err
+		}
+	}
+	return values, nil
 }
 
 // executeArguments has the upstream compute the arguments of an EXECUTE: it executes a

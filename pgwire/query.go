@@ -99,9 +99,6 @@ func (s *session) wrong(st *planner.Statement) error {
 		if isEmptyBranch(st) {
 			return errEmptyBranch
 		}
-		if err := notYet(st); err != nil {
-			return err
-		}
 	}
 	switch {
 	case st.Mentions && s.text.unsafe:

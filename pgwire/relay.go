@@ -66,6 +66,8 @@ type relay struct {
 	block atomic.Pointer[[]sqlfuncs.Effect]
 	// named: the upstream may have prepared statements with names.
 	named atomic.Bool
+	// portals: the upstream may have portals with names, of cursors too.
+	portals atomic.Bool
 	// wake interrupts the session's reading from its client.
 	wake func()
 

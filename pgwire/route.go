@@ -48,6 +48,9 @@ func (s *session) route(kind byte, body []byte) verdict {
 		m := message{rest: body}
 		portal, statement := s.known(m.text()), s.known(m.text())
 		ours := s.isOurs('S', statement)
+		if len(portal) > 0 {
+			return s.routeBindNamed(portal, body, ours)
+		}
 		if !ours {
 			s.replacePortal(portal)
 		}
@@ -300,10 +303,10 @@ func (s *session) routeParse(body []byte) verdict {
 	case v != needInput:
 		return v
 	case script == nil && len(name) > 0 && s.isOurs('S', name):
-		if v := s.turn(false); v != ourTurn {
+		if v := s.mixedTurn(); v != ourTurn {
 			return v
 		}
-		return s.failSeries(s.keep(string(name), emptyStatement)) // it exists
+		return s.failSeries(s.parseTaken(string(name), raw, declared))
 	case script == nil:
 		if len(name) == 0 {
 			s.unnamed, s.unnamedVoid = nil, false

@@ -8,7 +8,6 @@ import (
 	"github.com/jeroenrinzema/psql-wire/codes"
 
 	"raisinproxy/planner"
-	"raisinproxy/sqlfuncs/pgerr"
 )
 
 // This file says which texts are answered here: all others are the upstream's.
@@ -88,33 +87,6 @@ func (s *session) executesWithin(st *planner.Statement) bool {
 // preparesOurs says whether a PREPARE takes a name that is taken here.
 func (s *session) preparesOurs(st *planner.Statement) bool {
 	return st.Prepares != "" && s.statements[nameKey(st.Prepares)] != nil
-}
-
-// notYet refuses statements with calls that the upstream would have a part in.
-func notYet(st *planner.Statement) error {
-	if !st.Mentions {
-		return nil
-	}
-	if st.Err != nil && planner.NeedsUpstream(st.Err) {
-		return pgerr.Newf(codes.FeatureNotSupported, "a raisin_ function in a statement over tables is not supported yet").
-			WithHint("Call it in a statement of its own, and pass what it returns on as parameters.").At(st.Err.Position)
-	}
-	if m := mixed(st); m != nil {
-		return nil
-	}
-	if query, ok := st.Action.(*planner.Select); st.Err == nil && (!ok || !query.Local()) && !isPrepared(st.Action) {
-		return pgerr.Newf(codes.FeatureNotSupported, "a raisin_ function beside this statement is not supported yet").
-			WithHint("Send the call in a query of its own.")
-	}
-	return nil
-}
-
-func isPrepared(a planner.Action) bool {
-	switch a.(type) {
-	case *planner.Prepare, *planner.PrepareMixed, *planner.Execute, *planner.Deallocate:
-		return true
-	}
-	return false
 }
 
 // useBranch is USE BRANCH in the upstream's words.

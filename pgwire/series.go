@@ -119,7 +119,7 @@ func (s *session) abortUpstream() error {
 	for len(frames) >= frameHeader {
 		length := 1 + int(binary.BigEndian.Uint32(frames[1:]))
 		if bytes.IndexByte([]byte("ANS"), frames[0]) >= 0 {
-			s.out.buf = append(s.out.buf, frames[:length]...)
+			s.news(frames[:length])
 		}
 		frames = frames[length:]
 	}

@@ -112,6 +112,7 @@ type session struct {
 	stale           []pgproto3.FrontendMessage // closes portals of ours there
 	mustAbort       bool                       // an error of ours has to abort its transaction
 	ahead           bool                       // standard and text are those of the open series, and not reported yet
+	unreported      *heldParameters            // what a batch has changed; nil: what the upstream reports is passed on at once
 	// unnamedVoid and portalVoid: ours took the place of the upstream's unnamed statement
 	// or portal, which is there still and must not come back.
 	unnamedVoid, portalVoid bool

@@ -63,7 +63,7 @@ func (c *compiler) builtin(name string, n *pg_query.FuncCall, args []argument) (
 	}
 	values := make([]expr, len(args))
 	for i, arg := range args {
-		if arg.name != "" || !convertible(arg.value, f.args[i]) {
+		if arg.name != "" || !coerces(arg.value.typ(), f.args[i]) {
 			return nil, c.needsUpstream(n.Location, "this form of function %s", qualified(n.Funcname))
 		}
 		converted, _, err := c.implicit(arg.value, f.args[i])

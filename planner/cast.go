@@ -3,6 +3,7 @@ package planner
 import (
 	"math/big"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/jeroenrinzema/psql-wire/codes"
@@ -13,37 +14,57 @@ import (
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
-// typeName reads a type of the few that are evaluated here. typmod is -1 or, for
-// varchar, the length in characters plus 4, as in pg_attribute.
+// typeName reads a type. typmod is -1 or, for varchar and character, the length in
+// characters plus 4, as in pg_attribute.
 func (c *compiler) typeName(n *pg_query.TypeName) (t datum.Type, typmod int32, err *pgerr.Error) {
 	name, ok := catalogName(n.GetNames())
 	if schema := schemaOf(n.GetNames()); !schemas[schema] {
-		return 0, 0, pgerr.Newf(codes.InvalidSchemaName, "schema \"%s\" does not exist", schema).At(c.at(n.GetLocation()))
+		return 0, 0, noSchema(schema).At(c.at(n.GetLocation()))
 	}
-	t, known := datum.TypeByName(name)
-	if ok && !known && !catalog.HasType(name) {
+	if !ok || name == datum.Unknown.TypName() || n.GetSetof() || n.GetPctType() {
+		return 0, 0, c.needsUpstream(n.GetLocation(), "type %s", nameOf(n.GetNames()))
+	}
+	t, known := typeNamed(name, len(n.GetArrayBounds()) > 0)
+	if !known {
 		return 0, 0, pgerr.Newf(codes.UndefinedObject, "type \"%s\" does not exist", qualified(n.GetNames())).At(c.at(n.GetLocation()))
 	}
-	if !ok || !known || t == datum.Unknown || len(n.GetArrayBounds()) > 0 || n.GetSetof() || n.GetPctType() {
+	if !builtin(t) || catalog.IsPseudoType(uint32(t)) {
 		return 0, 0, c.needsUpstream(n.GetLocation(), "type %s", nameOf(n.GetNames()))
 	}
 	if len(n.GetTypmods()) == 0 {
 		return t, -1, nil
 	}
+	typmod, err = c.typeLength(n, t)
+	return t, typmod, err
+}
+
+// typeNamed finds a built-in type, or the array of one, by its name in pg_catalog.
+func typeNamed(name string, array bool) (datum.Type, bool) {
+	if t, known := datum.TypeByName(name); known && !array {
+		return t, true
+	}
+	oid, known := catalog.TypeNamed(name, array)
+	return datum.Type(oid), known
+}
+
+// typeLength reads the modifier of a type, which must be a length.
+func (c *compiler) typeLength(n *pg_query.TypeName, t datum.Type) (typmod int32, err *pgerr.Error) {
+	if datum.Supported(t) && !t.IsString() && t != datum.Numeric || t == datum.Text || t == datum.Name {
+		return 0, pgerr.Newf(codes.Syntax, "type modifier is not allowed for type \"%s\"", t.TypName()).At(c.at(n.GetLocation()))
+	}
 	length, isInt := intConst(n.GetTypmods()[0])
-	if computable(t) && t != datum.Varchar && t != datum.Numeric {
-		return 0, 0, pgerr.Newf(codes.Syntax, "type modifier is not allowed for type \"%s\"", t.TypName()).At(c.at(n.GetLocation()))
+	word, hasLength := map[datum.Type]string{datum.Varchar: "varchar", datum.Bpchar: "char"}[t]
+	if !hasLength || len(n.GetTypmods()) != 1 || !isInt {
+		c.unknowable(c.needsUpstream(n.GetLocation(), "this form of type %s", nameOf(n.GetNames())))
+		return -1, nil
 	}
-	if t == datum.Varchar && isInt && length < 1 {
-		return 0, 0, pgerr.Newf(codes.InvalidParameterValue, "length for type varchar must be at least 1").At(c.at(n.GetLocation()))
+	if length < 1 {
+		return 0, pgerr.Newf(codes.InvalidParameterValue, "length for type %s must be at least 1", word).At(c.at(n.GetLocation()))
 	}
-	if t == datum.Varchar && isInt && length > maxVarchar {
-		return 0, 0, pgerr.Newf(codes.InvalidParameterValue, "length for type varchar cannot exceed %d", maxVarchar).At(c.at(n.GetLocation()))
+	if length > maxVarchar {
+		return 0, pgerr.Newf(codes.InvalidParameterValue, "length for type %s cannot exceed %d", word, maxVarchar).At(c.at(n.GetLocation()))
 	}
-	if t != datum.Varchar || len(n.GetTypmods()) != 1 || !isInt {
-		return 0, 0, c.needsUpstream(n.GetLocation(), "this form of type %s", nameOf(n.GetNames()))
-	}
-	return t, length + 4, nil
+	return length + 4, nil
 }
 
 // maxVarchar is PostgreSQL's MaxAttrSize.
@@ -68,6 +89,10 @@ func schemaOf(names []*pg_query.Node) string {
 		return ""
 	}
 	return names[len(names)-2].GetString_().GetSval()
+}
+
+func noSchema(name string) *pgerr.Error {
+	return pgerr.Newf(codes.InvalidSchemaName, "schema \"%s\" does not exist", name)
 }
 
 func nameOf(names []*pg_query.Node) string {
@@ -100,24 +125,29 @@ func (c *compiler) cast(e expr, t datum.Type, typmod int32, pos int32) (expr, *p
 			if computable(e.typ()) && computable(t) {
 				return nil, pgerr.Newf(codes.CannotCoerce, "cannot cast type %s to %s", e.typ(), t).At(c.at(pos))
 			}
-			c.unknowable(c.needsUpstream(pos, "a cast from %s to %s", e.typ(), t))
+			c.unknowable(c.needsUpstream(pos, "a cast from %s to %s", displayName(e.typ()), displayName(t)))
 			return &constant{t: t, val: datum.Null, pos: pos}, nil
 		}
 	}
 	if typmod > 0 {
-		converted = &strict1{t: t, arg: converted, apply: clip(int(typmod - 4))}
+		converted = &strict1{t: t, arg: converted, apply: toLength(t, int(typmod-4))}
 	}
 	return converted, nil
 }
 
 // computable says whether all casts of a type are known here.
-func computable(t datum.Type) bool { return datum.Supported(t) && t != datum.Unknown }
+func computable(t datum.Type) bool {
+	return datum.Supported(t) && t != datum.Unknown && t != datum.Bpchar && t != datum.Char
+}
 
-// conversion makes the explicit casts between the types known here; nil if there
-// is none.
+// conversion makes the casts between the types known here; nil if there is none.
 func conversion(e expr, to datum.Type) expr {
 	from := e.typ()
 	switch {
+	case to == datum.OID && from.IsInteger():
+		return &strict1{t: to, arg: e, apply: toOID(from), fallible: true}
+	case from.IsInteger() && to == datum.Int8, from == datum.Int2 && to == datum.Int4, from == datum.OID && to == datum.Int8:
+		return &strict1{t: to, arg: e, apply: same}
 	case from == datum.OID && to == datum.Int4:
 		asSigned := func(d datum.Datum) (datum.Datum, error) { return datum.OfInt(int64(int32(d.Int))), nil }
 		return &strict1{t: to, arg: e, apply: asSigned}
@@ -127,17 +157,36 @@ func conversion(e expr, to datum.Type) expr {
 		return &strict1{t: to, arg: e, apply: roundTo(to), fallible: true}
 	case from == datum.Int4 && to == datum.Bool:
 		return &strict1{t: to, arg: e, apply: func(d datum.Datum) (datum.Datum, error) { return datum.OfBool(d.Int != 0), nil }}
-	case from == datum.Bool && to == datum.Int4, from == datum.JSONB && to == datum.Text, from.IsString() && (to == datum.Text || to == datum.Varchar):
+	case from == datum.Bool && to == datum.Int4:
 		return &strict1{t: to, arg: e, apply: same}
-	case datum.Supported(from) && (to == datum.Text || to == datum.Varchar), from.IsInteger() && to == datum.Numeric:
+	}
+	return stringConversion(e, to)
+}
+
+// stringConversion makes the casts from or to a string.
+func stringConversion(e expr, to datum.Type) expr {
+	from := e.typ()
+	toText := to == datum.Text || to == datum.Varchar
+	switch {
+	case from == datum.Bpchar && toText:
+		return &strict1{t: to, arg: e, apply: trimBlanks}
+	case from.IsString() && toText, from == datum.Char && toText, from == datum.JSONB && to == datum.Text,
+		from.IsString() && to == datum.Bpchar:
+		return &strict1{t: to, arg: e, apply: same}
+	case datum.Supported(from) && (toText || to == datum.Bpchar), from.IsInteger() && to == datum.Numeric:
 		return &strict1{t: to, arg: e, apply: textOf(from)}
 	case computable(from) && to == datum.Name:
 		return &strict1{t: to, arg: &strict1{t: datum.Text, arg: e, apply: textOf(from)}, apply: clipName}
-	case from.IsString() && from != datum.Bpchar && datum.Supported(to):
+	case from.IsString() && from != datum.Bpchar && computable(to):
 		parse := func(d datum.Datum) (datum.Datum, error) { return datum.Parse(to, d.Str) }
 		return &strict1{t: to, arg: e, apply: parse, fallible: true}
 	}
 	return nil
+}
+
+// trimBlanks is the cast of a character(n) to another string.
+func trimBlanks(d datum.Datum) (datum.Datum, error) {
+	return datum.OfText(strings.TrimRight(d.Str, " ")), nil
 }
 
 func narrow(to datum.Type) func(datum.Datum) (datum.Datum, error) {
@@ -179,17 +228,26 @@ func clipName(d datum.Datum) (datum.Datum, error) {
 	return datum.OfText(datum.TruncateName(d.Str)), nil
 }
 
-// clip is an explicit cast to varchar(n), which cuts in silence.
-func clip(n int) func(datum.Datum) (datum.Datum, error) {
+// toLength is an explicit cast to varchar(n) or character(n), which cuts in silence. The
+// latter is filled up with blanks.
+func toLength(t datum.Type, n int) func(datum.Datum) (datum.Datum, error) {
 	return func(d datum.Datum) (datum.Datum, error) {
-		if len(d.Str) <= n || utf8.RuneCountInString(d.Str) <= n {
-			return d, nil
+		length := utf8.RuneCountInString(d.Str)
+		switch {
+		case length > n:
+			return datum.OfText(firstRunes(d.Str, n)), nil
+		case length < n && t == datum.Bpchar && n <= maxValue:
+			return datum.OfText(d.Str + strings.Repeat(" ", n-length)), nil
 		}
-		end := 0
-		for range n {
-			_, width := utf8.DecodeRuneInString(d.Str[end:])
-			end += width
-		}
-		return datum.OfText(d.Str[:end]), nil
+		return d, nil
 	}
+}
+
+func firstRunes(s string, n int) string {
+	end := 0
+	for range n {
+		_, width := utf8.DecodeRuneInString(s[end:])
+		end += width
+	}
+	return s[:end]
 }

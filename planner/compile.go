@@ -236,7 +236,7 @@ func (c *compiler) condition(n *pg_query.Node) (expr, *pgerr.Error) {
 		return nil, err
 	}
 	if !ok {
-		return nil, pgerr.Newf(codes.DatatypeMismatch, "argument of a condition must be type boolean, not type %s", e.typ()).
+		return nil, pgerr.Newf(codes.DatatypeMismatch, "argument of a condition must be type boolean, not type %s", displayName(e.typ())).
 			At(c.at(locationOf(n)))
 	}
 	return converted, nil
@@ -293,6 +293,9 @@ func (c *compiler) function(n *pg_query.FuncCall) (expr, *pgerr.Error) {
 	args, err := c.arguments(n)
 	if err != nil {
 		return nil, err
+	}
+	if schema := schemaOf(n.Funcname); len(n.Funcname) == 2 && !schemas[schema] {
+		return nil, noSchema(schema).At(c.at(n.Location))
 	}
 	name, ok := catalogName(n.Funcname)
 	if !ok || looksOurs(name) {

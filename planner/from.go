@@ -22,6 +22,9 @@ func (c *compiler) fromItem(sel *Select, n *pg_query.Node) *pgerr.Error {
 	case *pg_query.Node_RangeFunction:
 		return c.fromCall(n.RangeFunction)
 	case *pg_query.Node_RangeSubselect:
+		if n.RangeSubselect.Lateral {
+			return c.needsUpstream(locationOf(n.RangeSubselect.Subquery), "LATERAL")
+		}
 		if len(n.RangeSubselect.Subquery.GetSelectStmt().GetValuesLists()) > 0 {
 			return c.fromValues(sel, n.RangeSubselect)
 		}
@@ -67,7 +70,7 @@ func (c *compiler) fromCall(n *pg_query.RangeFunction) *pgerr.Error {
 	}
 	if slices.ContainsFunc(call.Args, mentionsColumns) {
 		return pgerr.Newf(codes.FeatureNotSupported, "an argument of %s in FROM cannot use another FROM item", f.Name).
-			WithHint("Call it in the SELECT list: SELECT %s(…) FROM …", f.Name).At(c.at(fn.Location))
+			WithHint("%s", hintPerRow(f.Name)).At(c.at(fn.Location))
 	}
 	item := fromItem{alias: f.Name}
 	for i, col := range f.Columns {
@@ -267,6 +270,9 @@ func (c *compiler) column(ref *pg_query.ColumnRef) (expr, *pgerr.Error) {
 	if len(ref.Fields) > 2 {
 		return nil, c.needsUpstream(ref.Location, "a column reference of this form")
 	}
+	if ref.Fields[len(ref.Fields)-1].GetAStar() != nil {
+		return nil, c.needsUpstream(ref.Location, "a whole row")
+	}
 	name := nameOf(ref.Fields)
 	items := c.from
 	if len(ref.Fields) > 1 {
@@ -300,8 +306,7 @@ func (c *compiler) noColumn(ref *pg_query.ColumnRef, name string) *pgerr.Error {
 	}
 	for _, item := range c.from {
 		if item.alias == name {
-			return pgerr.Newf(codes.FeatureNotSupported, "\"%s\" as a whole row is not supported", name).
-				WithHint("Name its columns, or write %s.*.", name).At(c.at(ref.Location))
+			return c.needsUpstream(ref.Location, "\"%s\" as a whole row", name)
 		}
 	}
 	err := pgerr.Newf(codes.UndefinedColumn, "column \"%s\" does not exist", name).At(c.at(ref.Location))

@@ -81,6 +81,10 @@ func (p *placer) statement(n *pg_query.Node) {
 		p.withoutRows("DECLARE CURSOR", n.DeclareCursorStmt.Query)
 	case *pg_query.Node_ExplainStmt:
 		p.explain(n.ExplainStmt)
+	case *pg_query.Node_CreateTableAsStmt:
+		if n.CreateTableAsStmt.Objtype == pg_query.ObjectType_OBJECT_TABLE && !n.CreateTableAsStmt.GetInto().GetSkipData() {
+			p.refuse(createTableAs, n.CreateTableAsStmt.Query)
+		}
 	}
 }
 
@@ -96,11 +100,9 @@ func (p *placer) withoutRows(what string, query *pg_query.Node) {
 }
 
 func (p *placer) explain(n *pg_query.ExplainStmt) {
-	for _, option := range n.Options {
-		if option.GetDefElem().GetDefname() == "analyze" {
-			p.refuse("EXPLAIN ANALYZE", n.Query)
-			return
-		}
+	if analyzes(n.Options) {
+		p.refuse("EXPLAIN ANALYZE", n.Query)
+		return
 	}
 	for _, call := range callsIn(n.Query) {
 		p.placed = append(p.placed, placedCall{call, Explained})
@@ -368,7 +370,7 @@ func (p *placer) refuse(what string, m protoMessage) {
 	name := nameOf(calls[0].Funcname)
 	p.fail(pgerr.Newf(codes.FeatureNotSupported, "%s cannot be called in %s", name, what).
 		WithDetail("It could not be said there how often it runs.").
-		WithHint("Call it in FROM, where it runs exactly once: SELECT … FROM %s(…) AS c", name).
+		WithHint("%s", hintFor(calls[0], what)).
 		At(p.at(calls[0].Location)))
 }
 

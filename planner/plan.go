@@ -11,6 +11,8 @@
 //	compile.go          a parsed statement to a Statement
 //	place.go            where a call may stand, and how often it runs
 //	resolve.go          types: calls, operators, parameters
+//	coerce.go           the casts that nobody writes
+//	hint.go             what to do instead of a call that is refused
 //	select.go           SELECT and VALUES that are answered here
 //	expr.go, cast.go    expressions and their evaluation
 //	utility.go          everything that is not a query
@@ -130,12 +132,13 @@ type (
 	}
 	// Execute is SQL's EXECUTE.
 	Execute struct {
-		Name   string
-		Count  int // of the arguments
-		args   []expr
-		err    *pgerr.Error // what is wrong with one of them
-		places []int        // of the arguments, in characters
-		at     func(int32) int
+		Name    string
+		Count   int // of the arguments
+		args    []expr
+		err     *pgerr.Error // what is wrong with one of them
+		unknown *pgerr.Error // why one of them cannot be computed here
+		places  []int        // of the arguments, in characters
+		at      func(int32) int
 	}
 	// Deallocate drops a prepared statement, or all with an empty name.
 	Deallocate struct{ Name string }

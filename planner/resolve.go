@@ -60,7 +60,7 @@ func (p *paramTypes) decide(e *param, t datum.Type) *pgerr.Error {
 	known := &p.types[e.number-1]
 	if *known != datum.Unknown && *known != t {
 		return pgerr.Newf(codes.AmbiguousParameter, "inconsistent types deduced for parameter $%d", e.number).
-			WithDetail("%s versus %s", *known, t)
+			WithDetail("%s versus %s", displayName(*known), displayName(t))
 	}
 	*known, e.t = t, t
 	return nil
@@ -100,13 +100,23 @@ func (c *compiler) implicit(e expr, t datum.Type) (converted expr, ok bool, err 
 			return e, true, c.decideParam(e, t)
 		}
 	}
-	if !widens(e.typ(), t) {
+	if !coerces(e.typ(), t) {
 		return nil, false, nil
 	}
-	if t == datum.OID {
-		return &strict1{t: t, arg: e, apply: toOID(e.typ()), fallible: true}, true, nil
+	return c.converted(e, t), true, nil
+}
+
+// converted is e as a t, which it can be cast to. NULL is all that there is of a type that
+// is not read here, such as pg_node_tree: of a literal that was found out before, of a
+// parameter it will be at Bind.
+func (c *compiler) converted(e expr, t datum.Type) expr {
+	if converted := conversion(e, t); converted != nil {
+		return converted
 	}
-	return &strict1{t: t, arg: e, apply: same}, true, nil
+	if datum.Supported(e.typ()) {
+		c.unknowable(c.needsUpstream(0, "a value of type %s as %s", displayName(e.typ()), displayName(t)))
+	}
+	return &strict1{t: t, arg: e, apply: same}
 }
 
 // toOID takes a smaller integer as its bits, and checks the range of a bigint.
@@ -120,21 +130,6 @@ func toOID(from datum.Type) func(datum.Datum) (datum.Datum, error) {
 }
 
 func same(d datum.Datum) (datum.Datum, error) { return d, nil }
-
-// widens lists the implicit casts of pg_cast between the types known here.
-func widens(from, to datum.Type) bool {
-	switch to {
-	case datum.Int8:
-		return from == datum.Int2 || from == datum.Int4 || from == datum.OID
-	case datum.Int4:
-		return from == datum.Int2
-	case datum.OID:
-		return from.IsInteger() // see toOID
-	case datum.Text:
-		return from.IsString() && from != datum.Bpchar
-	}
-	return false
-}
 
 func (c *compiler) decideParam(e *param, t datum.Type) *pgerr.Error {
 	if err := c.params.decide(e, t); err != nil {
@@ -172,6 +167,7 @@ func (c *compiler) resolveCall(f *sqlfuncs.Function, args []argument, pos int32)
 	if len(args) != len(f.Args) {
 		return nil, undefined
 	}
+	var unknown *pgerr.Error // of a type that is not known here; the others may be wrong for certain
 	resolved := make([]expr, len(f.Args))
 	for i, arg := range args {
 		slot := i
@@ -181,10 +177,17 @@ func (c *compiler) resolveCall(f *sqlfuncs.Function, args []argument, pos int32)
 		if slot < 0 || resolved[slot] != nil {
 			return nil, undefined
 		}
-		if !convertible(arg.value, f.Args[slot].Type) {
+		switch from := arg.value.typ(); {
+		case coerces(from, f.Args[slot].Type):
+		case builtin(from):
 			return nil, undefined
+		default:
+			unknown = c.needsUpstream(pos, "an argument of a type that is not built in")
 		}
 		resolved[slot] = arg.value
+	}
+	if unknown != nil {
+		return nil, unknown
 	}
 	for i, e := range resolved {
 		converted, _, err := c.implicit(e, f.Args[i].Type)
@@ -194,11 +197,6 @@ func (c *compiler) resolveCall(f *sqlfuncs.Function, args []argument, pos int32)
 		resolved[i] = converted
 	}
 	return resolved, nil
-}
-
-func convertible(e expr, t datum.Type) bool {
-	from := e.typ()
-	return from == t || from == datum.Unknown || widens(from, t)
 }
 
 func (c *compiler) undefinedFunction(name string, args []argument, pos int32) *pgerr.Error {
@@ -264,7 +262,7 @@ func (c *compiler) operand(e expr, t datum.Type) (expr, *pgerr.Error) {
 	}
 	converted, ok, err := c.implicit(e, t)
 	if err == nil && !ok {
-		return nil, c.needsUpstream(0, "a value of type %s here", e.typ())
+		return nil, c.needsUpstream(0, "a value of type %s here", displayName(e.typ()))
 	}
 	return converted, err
 }
@@ -287,7 +285,7 @@ func (c *compiler) commonInteger(op string, l, r expr, pos int32) (datum.Type, *
 		if (lt.IsString() || lt == datum.Bool) && (rt.IsInteger() || rt.IsString()) || lt.IsInteger() && (rt.IsString() || rt == datum.Bool) {
 			return 0, c.undefinedOperator(op, lt, rt, pos)
 		}
-		return 0, c.needsUpstream(pos, "operator %s on %s and %s", op, lt, rt)
+		return 0, c.needsUpstream(pos, "operator %s on %s and %s", op, displayName(lt), displayName(rt))
 	}
 	if lt.Len() < rt.Len() {
 		lt = rt
@@ -296,7 +294,7 @@ func (c *compiler) commonInteger(op string, l, r expr, pos int32) (datum.Type, *
 }
 
 func (c *compiler) undefinedOperator(op string, l, r datum.Type, pos int32) *pgerr.Error {
-	return pgerr.Newf(codes.UndefinedFunction, "operator does not exist: %s %s %s", l, op, r).
+	return pgerr.Newf(codes.UndefinedFunction, "operator does not exist: %s %s %s", displayName(l), op, displayName(r)).
 		WithHint("No operator matches the given name and argument types. You might need to add explicit type casts.").
 		At(c.at(pos))
 }
@@ -306,11 +304,13 @@ func (c *compiler) undefinedOperator(op string, l, r datum.Type, pos int32) *pge
 func (c *compiler) concatenation(l, r expr, pos int32) (expr, *pgerr.Error) {
 	lt, rt := l.typ(), r.typ()
 	stringy := func(t datum.Type) bool { return t.IsString() || t == datum.Unknown }
+	for _, t := range []datum.Type{lt, rt} {
+		if !computable(t) && t != datum.Unknown { // such as "char", with which it is ambiguous
+			return nil, c.needsUpstream(pos, "operator || on %s and %s", displayName(lt), displayName(rt))
+		}
+	}
 	if !stringy(lt) && !stringy(rt) {
 		return nil, c.undefinedOperator("||", lt, rt, pos)
-	}
-	if lt == datum.JSONB || rt == datum.JSONB || lt == datum.Bpchar || rt == datum.Bpchar {
-		return nil, c.needsUpstream(pos, "operator || on %s and %s", lt, rt)
 	}
 	var err *pgerr.Error
 	if l, err = c.asText(l, pos); err != nil {
@@ -366,7 +366,7 @@ func (c *compiler) comparison(op string, l, r expr, pos int32) (expr, *pgerr.Err
 	case lt.IsString() && rt.IsInteger(), lt.IsInteger() && rt.IsString(), lt == datum.Bool && rt.IsInteger(), lt.IsInteger() && rt == datum.Bool:
 		return nil, c.undefinedOperator(op, lt, rt, pos)
 	default:
-		return nil, c.needsUpstream(pos, "operator %s on %s and %s", op, lt, rt)
+		return nil, c.needsUpstream(pos, "operator %s on %s and %s", op, displayName(lt), displayName(rt))
 	}
 	accept := comparisons[op]
 	apply := func(l, r datum.Datum) (datum.Datum, error) { return datum.OfBool(accept(order(l, r))), nil }
@@ -406,7 +406,7 @@ func (c *compiler) jsonField(op string, l, r expr, pos int32) (expr, *pgerr.Erro
 		return nil, err
 	}
 	if !ok {
-		return nil, c.needsUpstream(pos, "operator %s on %s and %s", op, l.typ(), r.typ())
+		return nil, c.needsUpstream(pos, "operator %s on %s and %s", op, displayName(l.typ()), displayName(r.typ()))
 	}
 	t := datum.Text
 	if op == "->" {

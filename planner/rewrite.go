@@ -88,8 +88,8 @@ type PrepareMixed struct {
 	Name string
 	// Declared are the types in parentheses; Invalid: only the upstream knows it.
 	Declared []datum.Type
-	// Types is a query with a column of each declared type, for its description; ""
-	// if all are known.
+	// Types is a query with a parameter of each type that is Invalid, for its description;
+	// "" if there is none.
 	Types Text
 	Mixed *Mixed
 }

@@ -143,6 +143,14 @@ var rewriteCases = []rewriteCase{
 	{sql: `SELECT raisin_lock_release(name, id) FROM jobs WHERE id = 1 FOR UPDATE SKIP LOCKED`},
 	{sql: `SELECT id,raisin_lock_release(state, n), raisin_lock_renew(name, n, 1)FROM jobs ORDER BY n, name`},
 
+	{sql: `SELECT l, l.*, to_jsonb(l.*), row_to_json(l), (l).token, count(*) OVER () FROM raisin_lock_acquire($1, 1) l`, params: "k"},
+	{sql: `SELECT l::text, l IS NULL, array_agg(l) FROM jobs, raisin_inventory_claim('p', 1, 9) l(a, b) WHERE l IS NOT NULL AND (l).b = 8 GROUP BY l.a, l.b, 2`},
+	{sql: `SELECT q, row_to_json(q) FROM (SELECT l, l.key AS k FROM raisin_lock_acquire('k', 1) l) q`},
+	{sql: `SELECT x.d, c.remaining FROM raisin_inventory_claim('p', 1, 9) c, LATERAL (SELECT c.remaining * 2 AS d) x`},
+	{sql: `SELECT g, (raisin_inventory_claim('p' || g, 1, 9)).remaining FROM ROWS FROM (generate_series(1, 3)) g`},
+	{sql: `SELECT g, o, (raisin_inventory_claim('p' || g, 1, 9)).remaining FROM LATERAL ROWS FROM (generate_series(1, 3), generate_series(1, 2)) WITH ORDINALITY g(g, h, o) JOIN jobs ON jobs.id = g`},
+	{sql: `SELECT "rows", (raisin_inventory_claim('p', 1, 9)).remaining, "rows" FROM (SELECT 1 AS "rows") q`},
+
 	{sql: `DECLARE c CURSOR FOR SELECT * FROM raisin_lock_acquire('k', 1) l, jobs ORDER BY id`, after: "FETCH ALL FROM c"},
 	{sql: `SELECT (raisin_lock_acquire('a\'b' || E'c\'' /* ' */, 1)).key , 'it\'s', U&"\0061" FROM (SELECT 1) AS x(a)`, escape: true},
 	{sql: `SELECT (raisin_lock_acquire('\'; DROP TABLE jobs; --', 1)).key, now() IS NULL`, escape: true},
@@ -516,17 +524,22 @@ func TestExplainOnPostgres(t *testing.T) {
 // TestPrepareOnPostgres: PostgreSQL tells the declared types.
 func TestPrepareOnPostgres(t *testing.T) {
 	conn := rewriteServer(t)
-	parsed, _ := parseSQL("PREPARE q (varchar(5), numeric(10, 2)[], jobs) AS SELECT $2, token FROM raisin_lock_acquire($1, 5) WHERE ($3).id = 1", true)
+	mustRun(t, conn, "CREATE DOMAIN positive AS int NOT NULL CHECK (VALUE > 0)")
+	parsed, _ := parseSQL("PREPARE q (varchar(5), numeric(10, 2)[], jobs, bigint, positive) AS SELECT $2, token FROM raisin_lock_acquire($1, 5) WHERE ($3).id = $4 + $5", true)
 	p := rewriteStatement(parsed, 0, Options{Standard: true}).Action.(*PrepareMixed)
 	types, err := conn.Prepare(t.Context(), "", p.Types.SQL, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var declared []uint32
-	for _, f := range types.Fields {
-		declared = append(declared, f.DataTypeOID)
+	var found []datum.Type
+	for _, oid := range types.ParamOIDs {
+		found = append(found, datum.Type(oid))
 	}
-	mustRun(t, conn, "PREPARE q (varchar(5), numeric(10, 2)[], jobs) AS SELECT $2, token FROM raisin_lock_acquire($1, 5) WHERE ($3).id = 1")
+	for _, t := range p.Declare(found) {
+		declared = append(declared, uint32(t))
+	}
+	mustRun(t, conn, "PREPARE q (varchar(5), numeric(10, 2)[], jobs, bigint, positive) AS SELECT $2, token FROM raisin_lock_acquire($1, 5) WHERE ($3).id = $4 + $5")
 	direct, err := conn.Exec(t.Context(), "SELECT array_agg(t::oid ORDER BY i) FROM pg_prepared_statements, unnest(parameter_types) WITH ORDINALITY u(t, i) WHERE name = 'q'").ReadAll()
 	if err != nil {
 		t.Fatal(err)
@@ -553,7 +566,7 @@ func TestNotAloneOnPostgres(t *testing.T) {
 	} {
 		got := runRewriteCase(t, conn, rewriteCase{sql: sql}, executeRewritten)
 		want := fmt.Sprintf("error: 0A000 at %d: an argument of raisin_", position)
-		if !strings.HasPrefix(got, want) || !strings.Contains(got, "Call it in the SELECT list") {
+		if !strings.HasPrefix(got, want) || !strings.Contains(got, "in the SELECT list of a statement of its own") {
 			t.Errorf("%s\n got %s\nwant %s", sql, got, want)
 		}
 	}

@@ -9,7 +9,8 @@ import (
 )
 
 // checkReferences refuses what a subquery in the place of a call in FROM would
-// answer otherwise than a function does: its whole row, and FOR UPDATE of it.
+// answer otherwise than a function does: the whole row of one with a single column, and
+// FOR UPDATE of it.
 func (r *rewriter) checkReferences(n *pg_query.Node) (err *pgerr.Error) {
 	check := func(query protoMessage, from []*pg_query.Node) {
 		if err == nil {
@@ -49,12 +50,16 @@ func (r *rewriter) callOf(item *pg_query.Node) *site {
 	return r.byCall[functions[0].GetList().GetItems()[0].GetFuncCall()]
 }
 
-// wholeRows refuses the alias of a call as a value. A table may have a column of
-// that name, which only the upstream knows: then another alias helps.
+// wholeRows refuses the alias of a call as a value: that of a function with a single column
+// is the value of it, that of a subquery a row. (A row of several columns is the same of
+// both.) A table may have a column of that name, which only the upstream knows: then
+// another alias helps.
 func (r *rewriter) wholeRows(query protoMessage, calls []*site) (err *pgerr.Error) {
 	items := map[string]bool{} // whether the alias alone means the row
 	for _, s := range calls {
-		items[s.alias] = !s.hasColumn(s.alias)
+		if len(s.function.Columns) == 1 {
+			items[s.alias] = !s.hasColumn(s.alias)
+		}
 	}
 	if len(items) == 0 {
 		return nil

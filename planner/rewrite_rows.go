@@ -94,11 +94,22 @@ func (r *rewriter) findTrailing(query *pg_query.SelectStmt) bool {
 	}
 	items := int(locationOf(&pg_query.Node{Node: &pg_query.Node_List{List: &pg_query.List{Items: query.FromClause}}}))
 	from := r.wordBefore(r.tokenFrom(r.source.Offset(int32(items))), "from", r.tokens[first].depth)
+	if isRowsFrom(query.FromClause[0]) { // whose own FROM comes before its location
+		from = r.wordBefore(from, "from", r.tokens[first].depth)
+	}
 	if from <= first {
 		return false
 	}
 	r.trailing = r.tokens[from-1].End
 	return true
+}
+
+// isRowsFrom says whether a FROM clause begins with ROWS FROM (…).
+func isRowsFrom(n *pg_query.Node) bool {
+	for n.GetJoinExpr() != nil {
+		n = n.GetJoinExpr().Larg
+	}
+	return n.GetRangeFunction().GetIsRowsfrom()
 }
 
 func (r *rewriter) planRows(query *pg_query.SelectStmt, rows []*site) *pgerr.Error {
@@ -215,8 +226,8 @@ func (l *rowList) values(n *pg_query.Node) ([]expr, *pgerr.Error) {
 	if err == nil {
 		err = l.compiler.opaque
 	}
-	if err != nil && err.Code == codes.FeatureNotSupported {
-		err = l.refuse(calls[0], "a larger expression over rows")
+	if err != nil && (err.Code == codes.FeatureNotSupported || err.Code == codes.UndefinedObject || err.Code == codes.InvalidSchemaName) {
+		err = l.refuse(calls[0], "a larger expression over rows") // its types may be a user's
 	}
 	return []expr{value}, err
 }

@@ -89,7 +89,7 @@ func (t *Text) callBefore(position int) string {
 func notAlone(function string, position int) *pgerr.Error {
 	return pgerr.Newf(codes.FeatureNotSupported, "an argument of %s in FROM cannot use another FROM item", function).
 		WithDetail("It is computed before the statement runs.").
-		WithHint("Call it in the SELECT list: SELECT %s(…) FROM …", function).At(position)
+		WithHint("%s", hintPerRow(function)).At(position)
 }
 
 // textWriter writes a Text.

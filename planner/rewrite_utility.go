@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"slices"
+
 	"github.com/jeroenrinzema/psql-wire/codes"
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 
@@ -29,6 +31,20 @@ func (r *rewriter) explainStmt(n *pg_query.ExplainStmt) *pgerr.Error {
 		plan.Lines = append(plan.Lines, s.function.Name+" would run "+when)
 	}
 	return nil
+}
+
+// analyzes says whether EXPLAIN runs its statement: if its last ANALYZE is true. A value
+// that is no boolean is the upstream's to refuse.
+func analyzes(options []*pg_query.Node) (analyze bool) {
+	for _, option := range options {
+		def := option.GetDefElem()
+		if def.GetDefname() != "analyze" {
+			continue
+		}
+		word := def.GetArg().GetString_().GetSval()
+		analyze = def.GetArg() == nil || foldsTo(word, "true") || foldsTo(word, "on") || def.GetArg().GetInteger().GetIval() == 1
+	}
+	return analyze
 }
 
 // copyStmt is COPY (SELECT …) TO.
@@ -93,28 +109,41 @@ func knownType(n *pg_query.TypeName) datum.Type {
 	return t
 }
 
-// typesQuery asks for the types in the brackets open and shut.
+// typesQuery is a query whose parameters are of the types in the brackets open and shut
+// that are not known. (A column of such a type would not do: a domain is described as what
+// it is over.)
 func (r *rewriter) typesQuery(declared []datum.Type, open, shut int) Text {
-	unknown := false
-	for _, t := range declared {
-		unknown = unknown || t == datum.Invalid
-	}
-	if !unknown {
-		return Text{}
-	}
 	w := &textWriter{user: r.user}
-	w.put(r.tokens[open].Start, "SELECT ")
-	start := open + 1
+	start, number, unknown := open+1, 0, 0
 	for i := start; i <= shut; i++ {
 		if i < shut && (!r.is(i, ",") || r.tokens[i].depth != r.tokens[open].depth+1) {
 			continue
 		}
-		w.put(r.tokens[start].Start, "NULL::")
-		w.copy(span{r.tokens[start].Start, r.tokens[i-1].End})
-		if i < shut {
-			w.put(r.tokens[i].Start, ", ")
+		if declared[number] == datum.Invalid {
+			word := ", "
+			if unknown == 0 {
+				word = "SELECT "
+			}
+			unknown++
+			w.put(r.tokens[start].Start, word, "$", itoa(unknown), "::")
+			w.copy(span{r.tokens[start].Start, r.tokens[i-1].End})
 		}
 		start = i + 1
+		number++
+	}
+	if unknown == 0 {
+		return Text{}
 	}
 	return r.finish(w)
+}
+
+// Declare fills in the types that Types asks for.
+func (p *PrepareMixed) Declare(found []datum.Type) []datum.Type {
+	declared := slices.Clone(p.Declared)
+	for i := range declared {
+		if declared[i] == datum.Invalid && len(found) > 0 {
+			declared[i], found = found[0], found[1:]
+		}
+	}
+	return declared
 }

@@ -4,8 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/jeroenrinzema/psql-wire/codes"
-
+	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
@@ -61,11 +60,17 @@ func ControlsTransaction(text string, standard bool) bool {
 // NeedsUpstream says whether an error means that only a PostgreSQL can answer.
 func NeedsUpstream(err *pgerr.Error) bool { return errors.Is(err, errNeedsUpstream) }
 
-// local says whether a statement with calls is answered here, be it with an error.
+// local says whether a statement with calls is answered here, be it with an error. An
+// error is only if it is about a value, which is not looked at for a caller without a
+// name: what a name or a type means, the upstream knows better.
 func (s *Statement) local() bool {
 	if s.Err != nil {
-		// Of types the upstream may know more.
-		return !NeedsUpstream(s.Err) && s.Err.Code != codes.UndefinedObject
+		return s.Err.Code[:2] == classData
+	}
+	for _, t := range s.Params {
+		if !datum.Supported(t) && t != datum.Void {
+			return false
+		}
 	}
 	switch a := s.Action.(type) {
 	case *Select:
@@ -77,6 +82,9 @@ func (s *Statement) local() bool {
 	}
 	return false
 }
+
+// classData is the class of the errors about values.
+const classData = "22"
 
 // Local says whether a query is answered here exactly as PostgreSQL would, whatever
 // the state of a session is there: from literals, parameters and calls alone.

@@ -337,13 +337,11 @@ func (c *compiler) unify(tuples [][]expr, i int) (datum.Type, *pgerr.Error) {
 	common := datum.Unknown
 	for _, tuple := range tuples {
 		t := tuple[i].typ()
-		switch {
-		case t == datum.Unknown || t == common || widens(t, common):
-		case common == datum.Unknown || widens(common, t):
-			common = t
-		default:
-			return 0, c.needsUpstream(0, "a VALUES list of %s and %s", common, t)
+		next, ok := commonType(common, t)
+		if !ok {
+			return 0, c.needsUpstream(0, "a VALUES list of %s and %s", displayName(common), displayName(t))
 		}
+		common = next
 	}
 	if common == datum.Unknown {
 		common = datum.Text

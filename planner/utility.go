@@ -2,6 +2,7 @@ package planner
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -227,6 +228,7 @@ func (c *compiler) execute(s *Statement, n *pg_query.ExecuteStmt) *pgerr.Error {
 		e.args = append(e.args, value)
 		e.places = append(e.places, c.at(locationOf(arg)))
 	}
+	e.unknown = inner.opaque
 	return nil
 }
 
@@ -236,29 +238,53 @@ func (e *Execute) Arguments(f *Frame, types []datum.Type) ([]datum.Datum, error)
 	if len(types) == 0 {
 		return nil, nil // PostgreSQL does not even look at them
 	}
+	converted, err := e.assigned(types)
+	if err != nil {
+		return nil, err
+	}
+	values := make([]datum.Datum, len(types))
+	for i, arg := range converted {
+		if values[i], err = arg.eval(f); err != nil {
+			return nil, err
+		}
+	}
+	return values, nil
+}
+
+// assigned are the arguments converted to the types of the parameters.
+func (e *Execute) assigned(types []datum.Type) ([]expr, error) {
 	if e.err != nil {
 		return nil, e.err
 	}
 	if err := e.CheckCount(types); err != nil {
 		return nil, err
 	}
-	c := &compiler{at: e.at, params: &paramTypes{fixed: true}}
-	values := make([]datum.Datum, len(types))
+	c := &compiler{at: e.at, params: &paramTypes{fixed: true}, opaque: e.unknown}
+	converted := make([]expr, len(types))
 	for i, arg := range e.args {
-		converted, err := c.assign(arg, types[i], i+1)
+		value, err := c.assign(arg, types[i], i+1)
 		if err != nil && err.Position == 0 {
 			err = err.At(e.places[i])
 		}
 		if err != nil {
 			return nil, err
 		}
-		v, evalErr := converted.eval(f)
-		if evalErr != nil {
-			return nil, evalErr
-		}
-		values[i] = v
+		converted[i] = value
 	}
-	return values, nil
+	if c.opaque != nil {
+		return nil, c.opaque
+	}
+	return converted, nil
+}
+
+// NeedsUpstream says whether only an upstream can compute the arguments, or knows better
+// what is wrong with them.
+func (e *Execute) NeedsUpstream(types []datum.Type) bool {
+	if len(types) == 0 || e.Count != len(types) {
+		return false
+	}
+	converted, err := e.assigned(types)
+	return err != nil && pgerr.From(err).Code[:2] != classData || slices.ContainsFunc(converted, usesSession)
 }
 
 // CheckCount says whether there is an argument for each parameter.
@@ -293,12 +319,12 @@ func (c *compiler) assign(e expr, t datum.Type, number int) (expr, *pgerr.Error)
 		return converted, err
 	}
 	from := e.typ()
-	isNumber := func(t datum.Type) bool { return t.IsInteger() || t == datum.Numeric }
-	if isNumber(from) && isNumber(t) || t.IsString() && datum.Supported(from) {
+	if assigns(from, t) || !builtin(from) || !builtin(t) {
 		if converted := conversion(e, t); converted != nil {
 			return converted, nil
 		}
+		return nil, c.needsUpstream(0, "a value of type %s as %s", displayName(from), displayName(t))
 	}
-	return nil, pgerr.Newf(codes.DatatypeMismatch, "parameter $%d of type %s cannot be coerced to the expected type %s", number, from, t).
+	return nil, pgerr.Newf(codes.DatatypeMismatch, "parameter $%d of type %s cannot be coerced to the expected type %s", number, displayName(from), displayName(t)).
 		WithHint("You will need to rewrite or cast the expression.")
 }

@@ -8,7 +8,7 @@ import (
 	"raisinproxy/sqlfuncs"
 )
 
-// stubFunction is what the stubs call to say where to connect.
+// stubFunction is what the stubs call to say where calls are made.
 const stubFunction = "raisin_stub"
 
 // stubs prints SQL that creates functions of our names in the upstream, so that schema
@@ -26,10 +26,12 @@ BEGIN;
 
 CREATE OR REPLACE FUNCTION public.` + stubFunction + `(function_name text) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
-  RAISE EXCEPTION '% cannot be called here: connect through raisinproxy', function_name
-    USING ERRCODE = 'feature_not_supported', HINT = 'Use the host and port of raisinproxy instead of those of PostgreSQL.';
+  RAISE EXCEPTION '% cannot be called by PostgreSQL itself', function_name
+    USING ERRCODE = 'feature_not_supported',
+      DETAIL = 'raisinproxy makes the calls that stand in the statements of its clients, and not those in views, functions, triggers and DO.',
+      HINT = 'Connect to the host and port of raisinproxy, and write the call in the statement itself: SELECT ... FROM ' || function_name || '(...) AS c';
 END $$;
-COMMENT ON FUNCTION public.` + stubFunction + `(text) IS 'Tells callers of the raisinproxy functions to connect through raisinproxy.';
+COMMENT ON FUNCTION public.` + stubFunction + `(text) IS 'Tells callers of the raisinproxy functions that only raisinproxy makes these calls.';
 `)
 	for _, f := range sqlfuncs.Functions {
 		writeStub(&b, f)

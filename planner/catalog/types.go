@@ -137,8 +137,23 @@ func isNumber(t datum.Type) bool { return isInteger(t) || isReg(t) }
 // isText says whether t is compared byte by byte.
 func isText(t datum.Type) bool { return t.IsString() || t == datum.Char || t == datum.Unknown }
 
-// HasType says whether PostgreSQL has a built-in type of that name in pg_catalog.
-func HasType(name string) bool { return typeByName(pgCatalog, name) != nil }
+// TypeNamed finds a built-in type of pg_catalog by its name, or the array of it.
+func TypeNamed(name string, array bool) (oid uint32, ok bool) {
+	t := typeByName(pgCatalog, name)
+	if t != nil && array && (t.category != "A" || t.elem == 0) { // an array of any dimension is of one type
+		t = typeByOID(t.array)
+	}
+	if t == nil {
+		return 0, false
+	}
+	return t.oid, true
+}
+
+// IsPseudoType says whether a type has no values of its own, such as anyelement.
+func IsPseudoType(oid uint32) bool {
+	t := typeByOID(oid)
+	return t != nil && t.kind == "p"
+}
 
 // TypeDisplay is what PostgreSQL calls a built-in type in messages (format_type), such
 // as `bytea`, `smallint[]` or `time without time zone`. ok is false for an OID that is

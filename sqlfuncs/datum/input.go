@@ -27,8 +27,10 @@ func Parse(t Type, s string) (Datum, error) {
 		return OfBool(b), nil
 	case Name:
 		return OfText(TruncateName(s)), nil
-	case Text, Varchar, Unknown:
+	case Text, Varchar, Bpchar, Unknown:
 		return OfText(s), nil
+	case Char:
+		return OfText(parseChar(s)), nil
 	case Numeric:
 		return parseNumeric(s)
 	case UUID:
@@ -40,7 +42,7 @@ func Parse(t Type, s string) (Datum, error) {
 // Supported says whether values of the type can be read and written here.
 func Supported(t Type) bool {
 	switch t {
-	case Int2, Int4, Int8, OID, Bool, Name, Text, Varchar, Unknown, Numeric, UUID:
+	case Int2, Int4, Int8, OID, Bool, Char, Name, Text, Varchar, Bpchar, Unknown, Numeric, UUID:
 		return true
 	}
 	return false
@@ -130,7 +132,7 @@ func clipBytes(s string, n int) string {
 // that is too short is a protocol violation and one that is too long a bad
 // representation, as PostgreSQL has it.
 func ParseBinary(t Type, b []byte, param int) (Datum, error) {
-	if t == Text || t == Varchar || t == Name || t == Unknown {
+	if t.IsString() || t == Unknown {
 		return OfText(string(b)), nil
 	}
 	width := int(t.Len())
@@ -140,7 +142,7 @@ func ParseBinary(t Type, b []byte, param int) (Datum, error) {
 	if !Supported(t) {
 		return textByCodec(t, b, param)
 	}
-	if t == Bool && len(b) == 0 {
+	if (t == Bool || t == Char) && len(b) == 0 {
 		return Datum{}, pgerr.Newf(codes.ProtocolViolation, "no data left in message")
 	}
 	if len(b) < width {
@@ -154,6 +156,8 @@ func ParseBinary(t Type, b []byte, param int) (Datum, error) {
 		return OfText(formatUUID(b)), nil
 	case Bool:
 		return OfBool(b[0] != 0), nil
+	case Char:
+		return OfText(formatChar(b[0])), nil
 	case Int2:
 		return OfInt(int64(int16(binary.BigEndian.Uint16(b)))), nil
 	case Int4:

@@ -72,6 +72,8 @@ func AppendBinary(dst []byte, t Type, d Datum) ([]byte, error) {
 		return binary.BigEndian.AppendUint64(dst, uint64(d.Int)), nil
 	case Text, Varchar, Name, Bpchar, Unknown, JSON:
 		return append(dst, d.Str...), nil
+	case Char:
+		return append(dst, charByte(d.Str)), nil
 	case JSONB:
 		return append(append(dst, JSONBVersion), d.Str...), nil
 	case Void:
