@@ -75,8 +75,10 @@ var comers = []comer{
 
 	{"cert", "with a certificate whose common name is the user's", []way{{user: "alice", cert: "alice"}}},
 	{"cert", "with a certificate of which `cert_map_file` lists a name for the user", []way{{user: "root", cert: "alice", with: "cert_map_file"}}},
-	{"cert", "with another's certificate", []way{
+	{"cert", "with another's certificate, or one of two common names", []way{
 		{user: "alice", cert: "dora", told: notTheirs("alice")},
+		{user: "alice", cert: "two", told: notTheirs("alice")}, {user: "dora", cert: "two", told: notTheirs("dora")},
+		{user: "root", cert: "two", with: "cert_map_file", told: notTheirs("root")},
 		{user: "alice", cert: "alice", with: "cert_map_file", told: notTheirs("alice")}, // the map replaces common names
 	}},
 	{"cert", "with a certificate that `tls_client_ca` does not vouch for", []way{{user: "alice", cert: "stranger", told: noCert}}},
