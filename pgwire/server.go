@@ -77,7 +77,8 @@ type Server struct {
 	// open counts the sessions whose client has logged in.
 	open     atomic.Int64
 	entrance *entrance // has the others
-	throttle throttle
+	throttle throttle // of attempts to log in
+	lookups  throttle // of questions for users
 
 	mu       sync.Mutex
 	sessions map[cancelKey]*session
