@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"raisinproxy/pgwire"
 	"raisinproxy/pgwire/auth"
 )
@@ -29,8 +31,11 @@ type Config struct {
 	TLS     *tls.Config
 	// Behind is what [upstream] describes; nil without the section.
 	Behind *pgwire.Upstream
+	// Asked is how auth_query's connection is made; nil without one.
+	Asked *pgconn.Config
 	// EventLoops is how many threads serve sessions that need no goroutine; 0: one.
 	EventLoops int
+	source     *document // nil in dev mode
 	// Warnings are for the log at start: nothing in them is an error.
 	Warnings []string
 }
@@ -55,9 +60,12 @@ type AuthConfig struct {
 	Method         string
 	UsersFile      string
 	CertMapFile    string
+	SaltFile       string // "": in the data folder, or beside the state file
 	AuthQuery      string
 	AllowAnonymous bool
-	AdminUsers     []string
+	// AllowAnonymousSQL lets sessions without a name work as the upstream's user.
+	AllowAnonymousSQL bool
+	AdminUsers        []string
 }
 
 // LocksConfig is [locks] with its backends.
@@ -96,6 +104,15 @@ type UpstreamConfig struct {
 	User         string
 	PasswordFile string
 	Open         string
+	// The role of sessions without a name; "": that of everybody.
+	AnonymousUser         string
+	AnonymousPasswordFile string
+	// Who runs auth_query, and where.
+	AuthUser         string
+	AuthPasswordFile string
+	AuthDatabase     string
+	// ShareAuthUser: AuthUser may be the role that clients work as.
+	ShareAuthUser bool
 }
 
 // ReplicationConfig is [replication].
@@ -146,7 +163,7 @@ func defaultConfig() *Config {
 				StateFile:    "raisinproxy-redis-state.json",
 			},
 		},
-		Upstream: UpstreamConfig{URL: "postgres://service@127.0.0.1:5432/", Open: openAtLogin},
+		Upstream: UpstreamConfig{URL: "postgres://service@127.0.0.1:5432/", Open: openAtLogin, AuthDatabase: "postgres"},
 	}
 }
 
@@ -188,7 +205,9 @@ func (c *Config) keys() []key {
 		{"auth.users_file", text(&a.UsersFile)},
 		{"auth.cert_map_file", text(&a.CertMapFile)},
 		{"auth.auth_query", text(&a.AuthQuery)},
+		{"auth.salt_file", text(&a.SaltFile)},
 		{"auth.allow_anonymous", boolean(&a.AllowAnonymous)},
+		{"auth.allow_anonymous_sql", boolean(&a.AllowAnonymousSQL)},
 		{"auth.admin_users", texts(&a.AdminUsers)},
 
 		{"locks.enabled", boolean(&l.Enabled)},
@@ -214,6 +233,12 @@ func (c *Config) keys() []key {
 		{"upstream.user", text(&u.User)},
 		{"upstream.password_file", text(&u.PasswordFile)},
 		{"upstream.open", oneOf(&u.Open, openAtLogin, openAtFirstUse)},
+		{"upstream.anonymous_user", text(&u.AnonymousUser)},
+		{"upstream.anonymous_password_file", text(&u.AnonymousPasswordFile)},
+		{"upstream.auth_user", text(&u.AuthUser)},
+		{"upstream.auth_password_file", text(&u.AuthPasswordFile)},
+		{"upstream.auth_database", text(&u.AuthDatabase)},
+		{"upstream.share_auth_user", boolean(&u.ShareAuthUser)},
 
 		{"replication.enabled", boolean(&c.Replication.Enabled)},
 	}

@@ -53,7 +53,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, std str
 	case len(o.command) > 0:
 		return runCommand(o.command[0], o.command[1:], std)
 	case o.checkConfig:
-		return checkConfig(o, std)
+		return checkConfig(ctx, o, std)
 	}
 	return serve(ctx, o, std)
 }
@@ -79,14 +79,19 @@ func runCommand(name string, args []string, std streams) error {
 }
 
 // checkConfig prints what is wrong to out: that is the answer to the question.
-func checkConfig(o *options, std streams) error {
+func checkConfig(ctx context.Context, o *options, std streams) error {
 	cfg, problems := load(o)
 	if len(problems) > 0 {
 		printProblems(std.out, problems)
 		return errReported
 	}
-	for _, warning := range cfg.Warnings {
+	problems, warnings := cfg.try(ctx)
+	for _, warning := range append(cfg.Warnings, warnings...) {
 		fmt.Fprintln(std.err, "warning: "+warning)
+	}
+	if len(problems) > 0 {
+		printProblems(std.out, problems)
+		return errReported
 	}
 	fmt.Fprintln(std.out, "ok")
 	return nil

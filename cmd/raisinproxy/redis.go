@@ -51,6 +51,11 @@ func (k *checker) checkRedis() {
 	if r.StateFile == "" && !k.wrong("locks.redis.state_file") {
 		k.add("locks.redis.state_file", "must not be empty: without it a loss of state is not noticed across a restart")
 	}
+	if r.StateFile != "" && k.cfg.Locks.Enabled && k.cfg.Locks.Backend == backendRedis {
+		if err := unwritable(r.StateFile); err != nil {
+			k.add("locks.redis.state_file", "cannot be kept: %v", err)
+		}
+	}
 	if r.Namespace == "" && !k.wrong("locks.redis.namespace") {
 		k.add("locks.redis.namespace", "must not be empty")
 	}

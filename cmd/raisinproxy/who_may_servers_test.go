@@ -82,8 +82,10 @@ func configOf(t *testing.T, a *attempt) string {
 		users = "no-anonymous.txt"
 		more = fmt.Sprintf(`
 auth_query = "SELECT * FROM (VALUES ('carol', 'pencil'), ('anonymous', 'stencil')) AS known (name, secret) WHERE name = $1"
+allow_anonymous_sql = true
 [upstream]
-url = %q`, wiretest.PostgresURL(t))
+url = %q
+auth_user = "bob"`, wiretest.PostgresURL(t))
 	case "cert_map_file":
 		more = `cert_map_file = "map.txt"`
 	}
