@@ -48,9 +48,11 @@ func NewApp(ctx context.Context, cfg *Config, log *slog.Logger) (*App, error) {
 		return nil, errors.Join(err, a.Close())
 	}
 	a.renewal = newRenewal(cfg, policy, log)
+	functions := sqlfuncs.NewService(a.backend, cfg.Locks.MaxTTL)
+	functions.LimitLeases(cfg.Locks.MaxLeasesPerUser)
 	version, _ := buildVersion()
 	a.server, err = pgwire.NewServer(pgwire.Config{
-		Functions:       sqlfuncs.NewService(a.backend, cfg.Locks.MaxTTL),
+		Functions:       functions,
 		Policy:          policy,
 		Log:             log,
 		Version:         version,
@@ -108,7 +110,7 @@ func openBackend(ctx context.Context, c *LocksConfig, log *slog.Logger) (backend
 	if c.Backend == backendRedis {
 		return openRedis(ctx, c, log)
 	}
-	opts := inprocess.Options{ReapInterval: c.ReaperInterval, Log: log}
+	opts := inprocess.Options{ReapInterval: c.ReaperInterval, MaxPools: c.MaxPoolsPerTenant, Log: log}
 	if c.InProcess.DataDir == "" {
 		return inprocess.New(opts), nil
 	}

@@ -74,8 +74,11 @@ type LocksConfig struct {
 	Backend        string
 	ReaperInterval time.Duration
 	MaxTTL         time.Duration
-	InProcess      InProcessConfig
-	Redis          RedisConfig
+	// Bounds of what one user, or the users of one tenant, can take; 0: none.
+	MaxLeasesPerUser  int
+	MaxPoolsPerTenant int
+	InProcess         InProcessConfig
+	Redis             RedisConfig
 }
 
 // InProcessConfig is [locks.inprocess].
@@ -148,10 +151,12 @@ func defaultConfig() *Config {
 			UsersFile: "users.txt",
 		},
 		Locks: LocksConfig{
-			Backend:        backendInProcess,
-			ReaperInterval: 30 * time.Second,
-			MaxTTL:         300 * time.Second,
-			InProcess:      InProcessConfig{DataDir: "raisinproxy-data"},
+			Backend:           backendInProcess,
+			ReaperInterval:    30 * time.Second,
+			MaxTTL:            300 * time.Second,
+			MaxLeasesPerUser:  100_000,
+			MaxPoolsPerTenant: 100_000,
+			InProcess:         InProcessConfig{DataDir: "raisinproxy-data"},
 			Redis: RedisConfig{
 				URL:          "redis://127.0.0.1:6379/0",
 				Namespace:    "raisin:locks",
@@ -214,6 +219,9 @@ func (c *Config) keys() []key {
 		{"locks.backend", oneOf(&l.Backend, backendInProcess, backendRedis)},
 		{"locks.reaper_interval_secs", duration(&l.ReaperInterval, time.Second, 1, daySecs)},
 		{"locks.max_ttl_ms", duration(&l.MaxTTL, time.Millisecond, 1, yearMillis)},
+
+		{"locks.max_leases_per_user", integer(&l.MaxLeasesPerUser, 0, 1<<31-1)},
+		{"locks.max_pools_per_tenant", integer(&l.MaxPoolsPerTenant, 0, 1<<31-1)},
 
 		{"locks.inprocess.data_dir", text(&i.DataDir)},
 

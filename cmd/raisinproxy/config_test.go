@@ -204,6 +204,9 @@ func fields(c *Config) map[string]string {
 			return
 		}
 		for i := range v.NumField() {
+			if !v.Type().Field(i).IsExported() {
+				continue
+			}
 			walk(prefix+"."+v.Type().Field(i).Name, v.Field(i))
 		}
 	}

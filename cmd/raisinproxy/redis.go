@@ -35,6 +35,7 @@ func (c *LocksConfig) redisOptions(log *slog.Logger) redis.Options {
 		MaxTTL:         c.MaxTTL,
 		MaxClockSkew:   r.MaxClockSkew,
 		Retention:      r.Retention,
+		MaxPools:       c.MaxPoolsPerTenant,
 		WaitReplicas:   r.WaitReplicas,
 		WaitTimeout:    r.WaitTimeout,
 		StateFile:      r.StateFile,
