@@ -101,11 +101,8 @@ func adopt(ctx context.Context, o *options, args []string, std streams) error {
 	flags.BoolVar(&a.AllowCreate, "allow-create", false, "")
 	err := flags.Parse(args)
 	switch {
-	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprint(std.out, adoptHelp)
-		return nil
 	case err != nil:
-		return usagef("adopt: %v", doubleDash(err))
+		return usagef("adopt: %v", wrongFlag(err, flags))
 	case flags.NArg() > 0:
 		return usagef("adopt takes no argument but its flags")
 	case *config == "":

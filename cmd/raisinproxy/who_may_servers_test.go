@@ -81,7 +81,7 @@ func configOf(t *testing.T, a *attempt) string {
 	case "auth_query":
 		users = "no-anonymous.txt"
 		more = fmt.Sprintf(`
-auth_query = "SELECT * FROM (VALUES ('carol', 'pencil'), ('anonymous', 'stencil')) AS known (name, secret) WHERE name = $1"
+auth_query = "SELECT * FROM (VALUES ('carol', 'pencil'), ('nora', NULL), ('anonymous', 'stencil')) AS known (name, secret) WHERE name = $1"
 allow_anonymous_sql = true
 [upstream]
 url = %q

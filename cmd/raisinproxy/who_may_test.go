@@ -63,6 +63,9 @@ var comers = []comer{
 	}},
 	{"scram-sha-256 password", "found by `auth_query`, right password", []way{{user: "carol", password: "pencil", with: "auth_query"}}},
 	{"scram-sha-256 password", "found by `auth_query`, wrong password", []way{{user: "carol", password: "wrong", with: "auth_query"}}},
+	{"scram-sha-256 password", "found by `auth_query` with NULL instead of a verifier", []way{
+		{user: "nora", password: "pencil", with: "auth_query"}, {user: "nora", with: "auth_query"},
+	}},
 	{"scram-sha-256 password", "`anonymous`, in the users file or found by `auth_query`, right password", []way{
 		{user: "anonymous", password: "pencil"}, {user: "anonymous", password: "stencil", with: "auth_query"},
 	}},
