@@ -29,13 +29,14 @@ func (r *reach) note(ctx context.Context, err error, ownUser bool) {
 		return // it was the client that ended it
 	}
 	trouble := troubleOf(err, ownUser)
-	switch before := r.told(trouble); {
-	case trouble == before:
-	case trouble == "":
-		r.log.Info("the upstream can be reached again")
-	default:
-		r.log.Error("the upstream cannot be reached", "cause", trouble)
+	if r.told(trouble) == trouble {
+		return
 	}
+	if trouble == "" {
+		r.log.Info("the upstream can be reached again")
+		return
+	}
+	r.log.Error("the upstream cannot be reached", "cause", trouble)
 }
 
 // told notes what the log has been told, and gives what it was told before.
@@ -74,19 +75,21 @@ func rootCause(err error) string {
 	if found, ok := errors.AsType[*net.DNSError](err); ok {
 		return found.Err
 	}
-	for {
-		switch wrapped := err.(type) {
-		case interface{ Unwrap() error }:
-			if inner := wrapped.Unwrap(); inner != nil {
-				err = inner
-				continue
-			}
-		case interface{ Unwrap() []error }:
-			if all := wrapped.Unwrap(); len(all) > 0 {
-				err = all[len(all)-1]
-				continue
-			}
-		}
-		return err.Error()
+	for inner := innerOf(err); inner != nil; inner = innerOf(err) {
+		err = inner
 	}
+	return err.Error()
+}
+
+// innerOf is what an error wraps, the last if there are several; nil: nothing.
+func innerOf(err error) error {
+	switch wrapped := err.(type) { //nolint:errorlint // it is the wrapping that is looked at
+	case interface{ Unwrap() error }:
+		return wrapped.Unwrap()
+	case interface{ Unwrap() []error }:
+		if all := wrapped.Unwrap(); len(all) > 0 {
+			return all[len(all)-1]
+		}
+	}
+	return nil
 }

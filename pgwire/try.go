@@ -35,7 +35,7 @@ func (u *Upstream) Try(ctx context.Context, database, role string) (Privileges, 
 	if err != nil {
 		return Privileges{}, nil
 	}
-	defer conn.Close(ctx)
+	defer func() { _ = conn.Close(ctx) }()
 	const query = `SELECT rolsuper, coalesce((SELECT pg_catalog.pg_has_role(oid, 'MEMBER') FROM pg_catalog.pg_roles WHERE rolname = $1), false)
 		FROM pg_catalog.pg_roles WHERE rolname = current_user`
 	result := conn.ExecParams(ctx, query, [][]byte{[]byte(role)}, []uint32{pgtype.TextOID}, nil, nil).Read()

@@ -90,7 +90,7 @@ func parseSQL(text string, standardConformingStrings bool) (*parsedText, *pgerr.
 func checkLimits(text string, standardConformingStrings bool) *pgerr.Error {
 	size := scanText(text, standardConformingStrings, isFunction)
 	switch {
-	case !size.Mentions && (len(text) > maxLongBytes || len(text) > maxTextBytes && size.Tokens > maxHeight):
+	case !size.Mentions && (len(text) > maxLongBytes || size.Tokens > maxTokens || len(text) > maxTextBytes && size.Tokens > maxHeight):
 		return upstreamError("a statement of this size")
 	case len(text) > maxTextBytes && (size.Mentions || size.Tokens > maxHeight):
 		return tooComplex("%d bytes", maxTextBytes)

@@ -76,7 +76,7 @@ func (c *leaseCount) acquireFor(ctx context.Context, user string, scope backend.
 		return backend.Grant{}, pgerr.Newf(codes.ConfigurationLimitExceeded, "user \"%s\" has as many locks as one user may have", user).
 			WithHint("The limit is max_leases_per_user in [locks] of the server config.")
 	}
-	grant, err := c.Backend.Acquire(ctx, scope, key, ttl)
+	grant, err := c.Acquire(ctx, scope, key, ttl)
 	c.end(u, c.idOf(scope, key), ttl, grant.Acquired, err != nil && !isUnchanged(err))
 	return grant, err
 }

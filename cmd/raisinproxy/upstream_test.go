@@ -15,11 +15,11 @@ import (
 )
 
 // serveUpstream starts the program in front of a PostgreSQL, and says where it listens.
-func serveUpstream(t *testing.T, auth, upstream string) (p *process, address string) {
+func serveUpstream(t *testing.T, auth, upstream string) (address string) {
 	t.Helper()
 	dir := configDir(t, fmt.Sprintf("[pgwire]\nport = 0\n[auth]\n%s\n[locks]\nenabled = true\n[locks.inprocess]\ndata_dir = \"\"\n[upstream]\n%s\n", auth, upstream))
-	p = start(t, "main", "--config", filepath.Join(dir, "raisin.toml"))
-	return p, p.await(t, "listening")["address"].(string)
+	p := start(t, "main", "--config", filepath.Join(dir, "raisin.toml"))
+	return p.await(t, "listening")["address"].(string)
 }
 
 func oneValue(t *testing.T, conn *pgconn.PgConn, sql string) string {
@@ -41,7 +41,7 @@ func TestAnonymousSQL(t *testing.T) {
 		{"allow_anonymous = true\nallow_anonymous_sql = true", url, "raisin_service", "raisin_service"},
 		{"allow_anonymous = true", url + "user = \"$client\"\nanonymous_user = \"bob\"", "bob", "alice"},
 	} {
-		_, address := serveUpstream(t, tt.auth, tt.upstream)
+		address := serveUpstream(t, tt.auth, tt.upstream)
 		conn := connect(t, address, "user=anonymous sslmode=disable")
 		if got := oneValue(t, conn, "select current_user"); got != tt.anonymous {
 			t.Errorf("%s %s: anonymous works as %s, want %s", tt.auth, tt.upstream, got, tt.anonymous)
@@ -58,7 +58,7 @@ func TestAnonymousSQL(t *testing.T) {
 // TestUpstreamURL: what the URL of the upstream says reaches it, beside what the client says.
 func TestUpstreamURL(t *testing.T) {
 	behind := wiretest.PostgresTarget(t, map[string]string{"auth": "scram"}).Addr
-	_, address := serveUpstream(t, "", fmt.Sprintf(
+	address := serveUpstream(t, "", fmt.Sprintf(
 		`url = "postgres://postgres@%s/?sslmode=disable&dbname=postgres&search_path=pg_catalog&options=-c%%20work_mem%%3D3MB%%20-c%%20geqo%%3Doff"`, behind))
 	for options, want := range map[string]string{
 		"":                          "3MB off pg_catalog main postgres",

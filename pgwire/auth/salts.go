@@ -60,7 +60,7 @@ func makeSaltSecret(path string) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(file.Name())
+	defer func() { _ = os.Remove(file.Name()) }() // another name for what is there by then
 	_, err = file.WriteString(encode64(newSaltSecret()) + "\n")
 	err = errors.Join(err, file.Sync(), file.Close())
 	if err != nil {

@@ -49,7 +49,7 @@ var mutants = []mutant{
 
 	one("pools of a tenant not counted", limits, "lua/reserve.lua", "if redis.call('HLEN', key) >= limit then", "if false then"),
 	one("one pool more than the limit", limits, "lua/reserve.lua", "redis.call('HLEN', key) >= limit", "redis.call('HLEN', key) > limit"),
-	one("a pool counts each time", limits, "lua/reserve.lua", "if noted == 1 then", "if false then"),
+	one("a pool counts each time", limits+"|NotedOnly", "lua/reserve.lua", "if noted == 1 then", "if false then"),
 	one("pools made before they are counted", limits, "inventory.go", "n, capacity, !limited)", "n, capacity, true)"),
 	one("pools counted by branch", limits, "inventory.go", "tenantKey(s.opts.Namespace, scope.Tenant)", "tenantKey(s.opts.Namespace, scope.Tenant+scope.Repository+scope.Branch)"),
 
