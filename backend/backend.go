@@ -73,7 +73,8 @@ type Locker interface {
 type Inventory interface {
 	// Claim takes n units or none. The first claim on a pool creates it with
 	// capacity units, even when it asks for more than that; later capacities are
-	// ignored.
+	// ignored. It fails with ErrTooManyPools if the store has a limit of pools for
+	// each tenant, and this one has as many.
 	Claim(ctx context.Context, scope Scope, pool string, n, capacity int64) (Claimed, error)
 	// Restock gives n units back and reports what remains then. It is not capped
 	// at the capacity. It fails with ErrNoPool for a pool that no claim has
@@ -95,6 +96,8 @@ type Backend interface {
 var (
 	// ErrNoPool: units were released to a pool that does not exist. Nothing changed.
 	ErrNoPool = errors.New("pool does not exist")
+	// ErrTooManyPools: the pool would be one more than its tenant may have. Nothing was created.
+	ErrTooManyPools = errors.New("too many pools")
 	// ErrCountOverflow: the count would leave the range of int64. Nothing changed.
 	ErrCountOverflow = errors.New("pool count out of range")
 	// ErrUnavailable: the store cannot be reached or refuses; certainly nothing

@@ -106,7 +106,9 @@ func (r *relay) note(to *captured, kind byte, body []byte) {
 	case kind == 'S':
 		m := message{rest: body}
 		name, value := string(m.text()), string(m.text())
-		r.params[name] = value
+		if _, known := r.params[name]; known || len(r.params) < maxParameters {
+			r.params[name] = value
+		}
 		r.version++
 	}
 	if kind == 'A' && len(body) > 4 && r.ids != nil {

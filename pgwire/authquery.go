@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -18,37 +18,93 @@ type AuthQuery struct {
 	config *pgconn.Config
 	query  string
 
-	mu   sync.Mutex
+	turn chan struct{}  // holds one token, of whoever may use conn
 	conn *pgconn.PgConn // nil: not open
 }
 
-// NewAuthQuery makes one for the server and the user of config. query has the user's
-// name as $1 and returns the name and a verifier (or a password in plain), as
+// lookUpTimeout bounds a question that is under way, whoever waits for the answer still:
+// giving it up would cost the connection.
+const lookUpTimeout = 10 * time.Second
+
+// NewAuthQuery makes one for the server, the database and the user of config. query has the
+// user's name as $1 and returns the name and a verifier (or a password in plain); NULL
+// instead of it, or no row, keeps the user out. As pgbouncer's since 1.24.1 this one respects
+// roles that are expired or may not log in:
 //
-//	SELECT usename, passwd FROM pg_catalog.pg_shadow WHERE usename = $1
+//	SELECT rolname, CASE WHEN rolvaliduntil < now() THEN NULL ELSE rolpassword END
+//	FROM pg_catalog.pg_authid WHERE rolname = $1 AND rolcanlogin
 //
-// does. Close it in the end.
+// Close it in the end.
 func NewAuthQuery(config *pgconn.Config, query string) *AuthQuery {
-	return &AuthQuery{config: config, query: query}
+	config = config.Copy()
+	boundGreeting(config)
+	return &AuthQuery{config: config, query: query, turn: make(chan struct{}, 1)}
 }
 
 // Lookup finds a user; nil if there is none of this name. Its errors are about the
 // upstream, or about a verifier that cannot be used, and quote no secret.
 func (q *AuthQuery) Lookup(ctx context.Context, name string) (*auth.User, error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	reused := q.conn != nil
-	row, err := q.ask(ctx, name)
-	if err != nil && reused && q.conn == nil && ctx.Err() == nil {
-		row, err = q.ask(ctx, name) // the connection had been closed meanwhile
-	}
-	switch {
-	case err != nil:
+	secret, err := q.secretOf(ctx, name)
+	if err != nil {
 		return nil, fmt.Errorf("auth_query: %w", err)
-	case row == nil:
+	}
+	if secret == nil {
 		return nil, nil
 	}
-	return auth.NewUser(name, string(row))
+	return auth.NewUser(name, string(secret))
+}
+
+// secretOf is ask, on a connection that lives, when nobody else uses it.
+func (q *AuthQuery) secretOf(ctx context.Context, name string) ([]byte, error) {
+	select {
+	case q.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	defer func() { <-q.turn }()
+	ctx, cancel := q.underWay(ctx)
+	defer cancel()
+	reused := q.conn != nil
+	secret, err := q.ask(ctx, name)
+	if err != nil && reused && q.conn == nil && ctx.Err() == nil {
+		secret, err = q.ask(ctx, name) // the connection had been closed meanwhile
+	}
+	if string(secret) == hiddenPassword {
+		return nil, errHidden
+	}
+	return secret, err
+}
+
+// underWay outlives a client that does not wait for its answer, but not the time that the
+// client had.
+func (q *AuthQuery) underWay(ctx context.Context) (context.Context, context.CancelFunc) {
+	deadline := time.Now().Add(lookUpTimeout)
+	if own, ok := ctx.Deadline(); ok && own.Before(deadline) {
+		deadline = own
+	}
+	return context.WithDeadline(context.WithoutCancel(ctx), deadline)
+}
+
+// hiddenPassword is what pg_roles and pg_user show instead of every verifier. Taken for a
+// password in plain it would open every role to whoever sends eight asterisks.
+const hiddenPassword = "********"
+
+var errHidden = errors.New("the query reads a view that hides passwords: pg_authid and pg_shadow have them")
+
+// Try asks for the role that runs the query, and for one that cannot exist: so that what is
+// wrong with the query, or with the role's rights, is known before somebody logs in.
+func (q *AuthQuery) Try(ctx context.Context) error {
+	if _, err := q.secretOf(ctx, q.config.User); err != nil {
+		return errors.New(explain(err))
+	}
+	const nobody = "raisinproxy: no such role, since this name is longer than a role's may be"
+	switch found, err := q.secretOf(ctx, nobody); {
+	case err != nil:
+		return errors.New(explain(err))
+	case found != nil:
+		return errors.New("the query has an answer for a user who does not exist")
+	}
+	return nil
 }
 
 // ask runs the query and returns the secret: nil if there is no user, empty if it has
@@ -79,8 +135,8 @@ func (q *AuthQuery) ask(ctx context.Context, name string) (secret []byte, err er
 
 // Close ends the connection.
 func (q *AuthQuery) Close() error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	q.turn <- struct{}{}
+	defer func() { <-q.turn }()
 	if q.conn == nil {
 		return nil
 	}

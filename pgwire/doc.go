@@ -6,7 +6,7 @@
 //	server.go       accepting, the table of sessions, cancel requests, the end
 //	startup.go      from the first byte to ReadyForQuery; tls.go, secure connections
 //	login.go        who a client is; authquery.go, users that the upstream knows;
-//	                throttle.go, who fails again and again; entrance.go, how many log in at once
+//	                throttle.go, whose turn it is to be judged; entrance.go, how many log in at once
 //	session.go      the driver of a session: reading, writing, planning, waiting
 //	step.go         the fast path: answers the frames that are there, without I/O
 //	eventloop.go    sessions that wait without a goroutine; workers.go, goroutines for
@@ -19,7 +19,9 @@
 //	transaction.go  the states of a transaction
 //	frame.go        messages in; answer.go, messages out; text.go, encodings
 //	upstream.go     the PostgreSQL behind: greeting clients as it does; opening.go, opening it
-//	                in time, and in which scope; processids.go, the ids that clients are told
+//	                in time, and in which scope; processids.go, the ids that clients are told;
+//	                greeting.go, how much it may say; reach.go, whether it can be had, for
+//	                the log; try.go, what is tried before clients come
 //	route.go        what of a client's messages is ours; route_text.go, which texts are
 //	turn.go         when ours has its turn; facts.go, what it depends on
 //	relay.go        the way there and back; polling.go, the same by an event loop;

@@ -1,6 +1,7 @@
 package pgwire
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -65,16 +66,11 @@ func (s *session) authenticate(parameters []startupParameter) error {
 
 // identify drives the exchange of the policy's method.
 func (s *session) identify(user string) (auth.Identity, error) {
-	from := s.network
-	if err := s.pause(s.server.throttle.delay(from, time.Now())); err != nil {
+	found, err := s.lookUp(user)
+	if err != nil {
 		return auth.Identity{}, err
 	}
-	id, err := s.converse(s.server.cfg.Policy.Begin(user, s.channel, s.lookUp(user)))
-	if e, ok := errors.AsType[*pgerr.Error](err); ok {
-		s.server.throttle.failed(from, time.Now())
-		s.logFailure(user, e)
-	}
-	return id, err
+	return s.converse(user, s.server.cfg.Policy.Begin(user, s.channel, found))
 }
 
 // logFailure tells the operator more than the client is told, if there is more.
@@ -86,51 +82,67 @@ func (s *session) logFailure(user string, e *pgerr.Error) {
 	s.log.Warn("authentication failed", "user", user, "sqlstate", string(e.Code), "reason", reason)
 }
 
-// pause waits, unless the client goes away or its start-up is to end.
-func (s *session) pause(d time.Duration) error {
-	if d == 0 {
-		return nil
+// awaitTurn waits for the turn of this client among those of its network, unless it goes
+// away or its start-up is to end. done gives the turn back.
+func (s *session) awaitTurn(among *throttle) (done func(), err error) {
+	if done, ok := among.free(s.network); ok {
+		return done, nil
 	}
-	err := s.waiting(func(ctx context.Context) error {
-		select {
-		case <-time.After(d):
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+	err = s.waiting(func(ctx context.Context) error {
+		ctx, cancel := s.untilStarted(ctx)
+		defer cancel()
+		done, err = among.turn(ctx, s.network)
+		return err
 	})
-	if over := s.holdStartup(); over != nil {
-		return over
-	}
 	if err != nil {
-		return errNoSession
+		err = errNoSession
 	}
-	return nil
+	if over := s.holdStartup(); over != nil {
+		err = over
+	}
+	if err != nil && done != nil {
+		done()
+	}
+	return done, err
+}
+
+// untilStarted ends with the time that the start-up has.
+func (s *session) untilStarted(ctx context.Context) (context.Context, context.CancelFunc) {
+	if s.startBy.IsZero() {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, s.startBy)
 }
 
 // lookUp asks the upstream for a user that the users file does not have; nil if there
 // is no such user. To the client one that cannot be asked for looks like a wrong
-// password, not like an upstream that is down.
-func (s *session) lookUp(user string) *auth.User {
+// password, not like an upstream that is down. Those of one network ask in turns, so that
+// many from one leave room to others.
+func (s *session) lookUp(user string) (found *auth.User, err error) {
 	if s.server.cfg.LookUp == nil || !s.server.cfg.Policy.Asks(user) {
-		return nil
+		return nil, nil
 	}
-	ctx := s.ctx
-	if !s.startBy.IsZero() {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, s.startBy)
+	done, err := s.awaitTurn(&s.server.lookups)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	err = s.waiting(func(ctx context.Context) error {
+		ctx, cancel := s.untilStarted(ctx)
 		defer cancel()
-	}
-	found, err := s.server.cfg.LookUp(ctx, user)
+		var err error
+		found, err = s.server.cfg.LookUp(ctx, user)
+		return err
+	})
 	if err != nil {
 		s.log.Error("a user cannot be looked up", "user", user, "error", err)
 	}
-	return found
+	return found, s.holdStartup()
 }
 
 // converse moves the messages of an exchange.
-func (s *session) converse(exchange *auth.Exchange) (auth.Identity, error) {
-	step, err := exchange.Start()
+func (s *session) converse(user string, exchange *auth.Exchange) (auth.Identity, error) {
+	step, err := s.judge(user, exchange, exchange.Start)
 	for err == nil {
 		for _, m := range step.Messages {
 			s.out.message(m)
@@ -145,17 +157,44 @@ func (s *session) converse(exchange *auth.Exchange) (auth.Identity, error) {
 		kind, body, readErr := s.awaitResponse()
 		if errors.Is(readErr, errLength) {
 			if unreadable := exchange.Unreadable(); unreadable != nil {
-				return auth.Identity{}, unreadable
+				return auth.Identity{}, s.rejected(user, unreadable)
 			}
 		}
 		if readErr != nil {
 			return auth.Identity{}, readErr
 		}
-		if step, err = exchange.Respond(kind, body); err == nil {
+		body = bytes.Clone(body) // more may arrive while it waits for its turn
+		step, err = s.judge(user, exchange, func() (auth.Step, error) { return exchange.Respond(kind, body) })
+		if err == nil {
 			s.in.skip(body)
 		}
 	}
 	return auth.Identity{}, err
+}
+
+// judge takes the next step of an exchange: the one that decides when it is its turn.
+func (s *session) judge(user string, exchange *auth.Exchange, next func() (auth.Step, error)) (auth.Step, error) {
+	if exchange.Decides() {
+		done, err := s.awaitTurn(&s.server.throttle)
+		if err != nil {
+			return auth.Step{}, err
+		}
+		defer done()
+	}
+	step, err := next()
+	if err != nil {
+		err = s.rejected(user, err)
+	}
+	return step, err
+}
+
+// rejected notes that a client was not let in.
+func (s *session) rejected(user string, err error) error {
+	if e, ok := errors.AsType[*pgerr.Error](err); ok {
+		s.server.throttle.failed(s.network, time.Now())
+		s.logFailure(user, e)
+	}
+	return err
 }
 
 // awaitResponse blocks until the client's answer has arrived as a whole. Of any other

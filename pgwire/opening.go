@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"time"
 
@@ -38,13 +37,13 @@ func (u *Upstream) connect(ctx context.Context, c *client) (*pgconn.HijackedConn
 	if !u.FixedDatabase {
 		cfg.Database = c.database
 	}
-	if u.AsClient {
-		cfg.User, cfg.Password = c.user, c.password.Reveal()
-	}
+	u.logInAs(cfg, c)
 	for _, p := range c.parameters {
-		cfg.RuntimeParams[p.name] = p.value
+		cfg.RuntimeParams[p.name] = withConfigured(cfg, p)
 	}
+	boundGreeting(cfg)
 	conn, err := pgconn.ConnectConfig(ctx, cfg)
+	u.reach.note(ctx, err, !u.AsClient)
 	if err != nil {
 		return nil, g, connectError(ctx, err)
 	}
@@ -127,29 +126,10 @@ func connectError(ctx context.Context, err error) error {
 }
 
 // reason is why a connection failed, without whose it was to be.
-func reason(err error) string {
-	if failed, ok := errors.AsType[*pgconn.ConnectError](err); ok {
-		err = failed.Unwrap()
-	}
-	return sentence(strings.ReplaceAll(err.Error(), "\n", "; "))
-}
+func reason(err error) string { return sentence(rootCause(err)) }
 
 // sentence has a text begin and end as a DETAIL does.
 func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] + "." }
-
-// reached notes whether the upstream could be reached, and logs it when that changes.
-func (u *Upstream) reached(log *slog.Logger, err error) {
-	switch e, unreachable := errors.AsType[*pgerr.Error](err); {
-	case err == nil:
-		if u.down.Swap(false) {
-			log.Info("the upstream can be reached again")
-		}
-	case unreachable && e.Code == codes.SQLclientUnableToEstablishSQLconnection:
-		if !u.down.Swap(true) {
-			log.Error("the upstream cannot be reached", "error", e.Cause)
-		}
-	}
-}
 
 // openUpstream connects the session to its upstream.
 func (s *session) openUpstream(ctx context.Context) error {
@@ -168,7 +148,6 @@ func (s *session) openUpstream(ctx context.Context) error {
 		database = s.database
 	}
 	hijacked, g, err := u.connect(ctx, &client{s.caller.User, database, s.password, s.parameters, s.replicates})
-	u.reached(s.server.cfg.Log, err)
 	if err != nil {
 		return err
 	}

@@ -77,7 +77,8 @@ type Server struct {
 	// open counts the sessions whose client has logged in.
 	open     atomic.Int64
 	entrance *entrance // has the others
-	throttle throttle
+	throttle throttle  // of attempts to log in
+	lookups  throttle  // of questions for users
 
 	mu       sync.Mutex
 	sessions map[cancelKey]*session
@@ -103,6 +104,9 @@ func NewServer(cfg Config) (*Server, error) {
 	defaults, err := settings.NewDefaults(settings.Options{Version: cfg.Version, Overrides: cfg.shown()})
 	if err != nil {
 		return nil, err
+	}
+	if cfg.Upstream != nil {
+		cfg.Upstream.reach.log = cfg.Log
 	}
 	return &Server{
 		cfg:      cfg,

@@ -1,22 +1,33 @@
 package pgwire
 
 import (
+	"context"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 )
 
-// throttle slows down whoever fails to log in again and again, by address: the next
-// attempt from there waits before it is looked at. It waits whether it will succeed or
-// not, so that the wait says nothing. It is safe for concurrent use; the zero value is
-// ready.
+// throttle slows down whoever fails to log in again and again, by network. The attempts of
+// all connections of one network take turns: one is judged after the other, and each waits
+// before it is judged once there were failures. So a thousand connections try no more
+// passwords than one does. An attempt waits whether it will succeed or not, so that the
+// wait says nothing. It takes its turn with its proof in hand: a client that sends none
+// holds nobody up. It is safe for concurrent use; the zero value is ready.
 type throttle struct {
 	mu       sync.Mutex
-	failures map[netip.Addr]failures
+	networks map[netip.Addr]*attempts
 }
 
-// failures of one address. Each minute half of them is forgotten.
+// attempts are those of one network.
+type attempts struct {
+	failures
+	judging bool            // one has its turn
+	queue   []chan struct{} // the turns of others; the first is next
+}
+
+// failures of one network. Each minute half of them is forgotten.
 type failures struct {
 	count float64
 	last  time.Time
@@ -30,15 +41,104 @@ const (
 	longestDelay = 3 * time.Second
 	// halfLife is the time in which half of the failures are forgotten.
 	halfLife = time.Minute
-	// maxAddresses bounds what a flood from everywhere can make us remember.
-	maxAddresses = 10000
+	// maxNetworks bounds what a flood from everywhere can make us remember.
+	maxNetworks = 10000
 )
 
-// delay is how long the next attempt from an address waits.
+// free gives the turn at once, if nobody has it and nothing makes this network wait.
+func (t *throttle) free(from netip.Addr) (done func(), ok bool) {
+	now := time.Now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	a := t.of(from, now)
+	if a.judging || a.delay(now) > 0 {
+		return nil, false
+	}
+	a.judging = true
+	return func() { t.leave(from) }, true
+}
+
+// turn waits until it is an attempt's turn, and then as long as the failures of its network
+// make it wait. Without an error the attempt is to be judged now, and done called then.
+func (t *throttle) turn(ctx context.Context, from netip.Addr) (done func(), err error) {
+	if err := t.enter(ctx, from); err != nil {
+		return nil, err
+	}
+	done = func() { t.leave(from) }
+	// The failures are looked at again after each wait: there may be more by then.
+	for since := time.Now(); ; {
+		now := time.Now()
+		left := since.Add(t.delay(from, now)).Sub(now)
+		if left <= 0 {
+			return done, nil
+		}
+		select {
+		case <-time.After(left):
+		case <-ctx.Done():
+			done()
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// enter waits until no other attempt of a network is being judged.
+func (t *throttle) enter(ctx context.Context, from netip.Addr) error {
+	t.mu.Lock()
+	a := t.of(from, time.Now())
+	if !a.judging {
+		a.judging = true
+		t.mu.Unlock()
+		return nil
+	}
+	mine := make(chan struct{})
+	a.queue = append(a.queue, mine)
+	t.mu.Unlock()
+	select {
+	case <-mine:
+		return nil
+	case <-ctx.Done():
+	}
+	t.mu.Lock()
+	at := slices.Index(a.queue, mine)
+	if at >= 0 {
+		a.queue = slices.Delete(a.queue, at, at+1)
+	}
+	t.mu.Unlock()
+	if at < 0 { // it was given the turn meanwhile
+		t.leave(from)
+	}
+	return ctx.Err()
+}
+
+// leave gives the turn to the next.
+func (t *throttle) leave(from netip.Addr) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	a := t.networks[from]
+	if len(a.queue) == 0 {
+		a.judging = false
+		if a.at(time.Now()) < 1 {
+			delete(t.networks, from)
+		}
+		return
+	}
+	close(a.queue[0])
+	a.queue = slices.Delete(a.queue, 0, 1)
+}
+
+// delay is how long the next attempt of a network waits.
 func (t *throttle) delay(from netip.Addr, now time.Time) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	n := t.failures[from].at(now)
+	a := t.networks[from]
+	if a == nil {
+		return 0
+	}
+	return a.delay(now)
+}
+
+func (f failures) delay(now time.Time) time.Duration {
+	n := f.at(now)
 	if n < freeFailures {
 		return 0
 	}
@@ -53,24 +153,39 @@ func (t *throttle) delay(from netip.Addr, now time.Time) time.Duration {
 func (t *throttle) failed(from netip.Addr, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.failures == nil || len(t.failures) >= maxAddresses {
-		t.forget(now)
-	}
-	t.failures[from] = failures{count: t.failures[from].at(now) + 1, last: now}
+	a := t.of(from, now)
+	a.failures = failures{count: a.at(now) + 1, last: now}
 }
 
-// forget drops those who have not failed for long, or everybody if there are none.
+// of finds the attempts of a network, or begins to note them.
+func (t *throttle) of(from netip.Addr, now time.Time) *attempts {
+	if a := t.networks[from]; a != nil {
+		return a
+	}
+	if t.networks == nil || len(t.networks) >= maxNetworks {
+		t.forget(now)
+	}
+	a := &attempts{}
+	t.networks[from] = a
+	return a
+}
+
+// forget drops those who have not failed for long, or everybody if there are none. Those
+// of whom an attempt is being judged stay: there are no more than connections.
 func (t *throttle) forget(now time.Time) {
-	kept := map[netip.Addr]failures{}
-	for from, f := range t.failures {
-		if f.at(now) >= 1 {
-			kept[from] = f
+	kept, judging := map[netip.Addr]*attempts{}, map[netip.Addr]*attempts{}
+	for from, a := range t.networks {
+		if a.judging {
+			judging[from] = a
+		}
+		if a.judging || a.at(now) >= 1 {
+			kept[from] = a
 		}
 	}
-	if len(kept) >= maxAddresses {
-		kept = map[netip.Addr]failures{}
+	if len(kept) >= maxNetworks {
+		kept = judging
 	}
-	t.failures = kept
+	t.networks = kept
 }
 
 // at is what is left of the failures. Whole half-lives count, so that the zero value

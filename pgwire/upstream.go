@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jeroenrinzema/psql-wire/codes"
 
 	"raisinproxy/pgwire/settings"
+	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
@@ -28,13 +28,17 @@ type Upstream struct {
 	// FirstUse: a session's connection is opened when something is first asked of it, not
 	// when its client logs in. Process ids are made up then.
 	FirstUse bool
+	// AnonymousUser is the role of sessions without a name, whose password is
+	// AnonymousPassword; "": that of everybody.
+	AnonymousUser, AnonymousPassword string
 
-	down atomic.Bool // it could not be reached the last time
+	reach reach
 
 	mu sync.Mutex
 	// greetings are what upstreams said at first, by what a connection was opened with,
 	// for clients whose own connection is not open yet.
-	greetings map[string]greeting
+	greetings     map[string]greeting
+	greetingBytes int
 }
 
 // greeting is what an upstream says to a new connection.
@@ -68,20 +72,38 @@ func (u *Upstream) greeting(identity string) (g greeting, ok bool) {
 	return g, ok
 }
 
-// maxGreetings bounds what hostile start-up packets can make us remember.
-const maxGreetings = 1000
-
 func (u *Upstream) remember(identity string, g greeting) {
 	g.params = maps.Clone(g.params)
+	size := g.size() + len(identity)
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if len(u.greetings) >= maxGreetings {
-		u.greetings = nil
+	if len(u.greetings) >= maxGreetings || u.greetingBytes+size > maxGreetingsBytes {
+		u.greetings, u.greetingBytes = nil, 0
 	}
 	if u.greetings == nil {
 		u.greetings = map[string]greeting{}
 	}
 	u.greetings[identity] = g
+	u.greetingBytes += size // once too often for one that is replaced: it is a bound
+}
+
+// logInAs says by which role a connection for a client logs in.
+func (u *Upstream) logInAs(cfg *pgconn.Config, c *client) {
+	switch {
+	case c.user == sqlfuncs.Anonymous && u.AnonymousUser != "":
+		cfg.User, cfg.Password = u.AnonymousUser, u.AnonymousPassword
+	case u.AsClient:
+		cfg.User, cfg.Password = c.user, c.password.Reveal()
+	}
+}
+
+// withConfigured is a parameter of a client beside what the configuration says: the options
+// of both are passed on, and the client's, which come last, win.
+func withConfigured(cfg *pgconn.Config, p startupParameter) string {
+	if configured := cfg.RuntimeParams[p.name]; p.name == "options" && configured != "" {
+		return configured + " " + p.value
+	}
+	return p.value
 }
 
 // upstreamParameters are the start-up parameters of a session's upstream connection: the

@@ -1,9 +1,11 @@
 package planner
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -22,17 +24,21 @@ import (
 // takes at most 360 bytes of stack for one of Height, so 540 kB at maxHeight. That
 // is a fifteenth of the usual 8 MiB, and a quarter of the 2 MiB that threads get
 // under `ulimit -s unlimited`. Were Height wrong for some shape, maxTokens alone
-// would keep it below 1.8 MB. A parse at the limits takes some 20 ms. (musl gives
-// threads 128 KiB unless the linker is told otherwise.)
+// would keep it below 7.2 MB. A parse at the limits takes some 80 ms of one processor, and
+// planning what it gives three times as much (worst_test.go has the shapes): both grow no
+// faster than the text. (musl gives threads 128 KiB unless the linker is told otherwise.)
 const (
-	maxTextBytes = 16 << 10
+	maxTextBytes = 256 << 10
 	// maxLongBytes is for texts without a call, which an embedded server has to
 	// read too: their length may be in a few long strings. Height is not measured
 	// in them, so maxHeight bounds their tokens.
 	maxLongBytes = 4 << 20
-	maxTokens    = 5000
+	maxTokens    = 20000
 	maxDepth     = 256
 	maxHeight    = 1500
+	// maxWork bounds the product of tokens and Height: pg_query writes its tree in a time
+	// that grows with the square of how deep it is.
+	maxWork = 7_500_000
 )
 
 // parsedText is a text that pg_query has parsed.
@@ -84,7 +90,7 @@ func parseSQL(text string, standardConformingStrings bool) (*parsedText, *pgerr.
 func checkLimits(text string, standardConformingStrings bool) *pgerr.Error {
 	size := scanText(text, standardConformingStrings, isFunction)
 	switch {
-	case !size.Mentions && (len(text) > maxLongBytes || len(text) > maxTextBytes && size.Tokens > maxHeight):
+	case !size.Mentions && (len(text) > maxLongBytes || size.Tokens > maxTokens || len(text) > maxTextBytes && size.Tokens > maxHeight):
 		return upstreamError("a statement of this size")
 	case len(text) > maxTextBytes && (size.Mentions || size.Tokens > maxHeight):
 		return tooComplex("%d bytes", maxTextBytes)
@@ -92,8 +98,8 @@ func checkLimits(text string, standardConformingStrings bool) *pgerr.Error {
 		return tooComplex("%d tokens", maxTokens)
 	case size.Depth > maxDepth:
 		return tooComplex("%d levels of brackets and CASE", maxDepth)
-	case size.Height > maxHeight:
-		return tooComplex("%d tokens in an expression and all that it is nested in", maxHeight)
+	case size.Height > min(maxHeight, maxWork/max(1, size.Tokens)):
+		return tooComplex("%d tokens in an expression and all that it is nested in", min(maxHeight, maxWork/size.Tokens))
 	}
 	return nil
 }
@@ -310,6 +316,10 @@ func (w *parserWriter) writeUnterminated(t, last token) {
 		}
 		t.Kind = tokenUnicodeString
 		w.writeToken(t, last)
+	case '/':
+		// Not what is in it: PostgreSQL's scanner reads /*/*/*… to its end for each /*.
+		w.out.WriteString("/*")
+		w.blank(t.Start+2, t.End)
 	default:
 		w.out.WriteString(text)
 	}
@@ -328,7 +338,7 @@ func (w *parserWriter) insertEscapePrefix(t, last token) {
 	if last.Kind == tokenIdent && last.End == t.Start && foldsTo(w.user[last.Start:last.End], "n") {
 		prefix = "CHAR E"
 	}
-	w.inserts = append(w.inserts, insertion{at: w.out.Len(), length: len(prefix)})
+	w.insert(w.out.Len(), len(prefix))
 	w.out.WriteString(prefix)
 }
 
@@ -496,21 +506,27 @@ type positions struct {
 
 type insertion struct {
 	at, length int
+	before     int // the lengths of those before it
+}
+
+// insert notes that the parsed text has so many bytes at a place that the user's has not.
+func (p *positions) insert(at, length int) {
+	in := insertion{at: at, length: length}
+	if n := len(p.inserts); n > 0 {
+		in.before = p.inserts[n-1].before + p.inserts[n-1].length
+	}
+	p.inserts = append(p.inserts, in)
 }
 
 // Offset is where in the user's text, in bytes, a location in the parse tree
 // is; -1 if there is none.
 func (p *positions) Offset(location int32) int {
-	offset := int(location)
-	for _, in := range p.inserts {
-		switch {
-		case int(location) >= in.at+in.length:
-			offset -= in.length
-		case int(location) > in.at:
-			offset -= int(location) - in.at
-		}
+	after, _ := slices.BinarySearchFunc(p.inserts, int(location), func(in insertion, at int) int { return cmp.Compare(in.at, at) })
+	if after == 0 {
+		return int(location)
 	}
-	return offset
+	last := p.inserts[after-1]
+	return int(location) - last.before - min(last.length, int(location)-last.at)
 }
 
 // Char is the position of a location in the parse tree as an error report gives
@@ -525,6 +541,35 @@ func (p *positions) Char(location int32) int {
 // character is the position in characters of an offset in the user's text.
 func (p *positions) character(offset int) int {
 	return utf8.RuneCountInString(p.user[:min(offset, len(p.user))]) + 1
+}
+
+// characters counts the characters of a text up to places that come in about their order,
+// so that thousands of statements do not each count from its beginning. It is for one
+// goroutine.
+type characters struct {
+	*positions
+
+	offset, count int // of the last place, in bytes and in characters
+}
+
+// before is how many characters there are before an offset in the user's text.
+func (c *characters) before(offset int) int {
+	offset = min(offset, len(c.user))
+	if offset < c.offset {
+		c.count -= utf8.RuneCountInString(c.user[offset:c.offset])
+	} else {
+		c.count += utf8.RuneCountInString(c.user[c.offset:offset])
+	}
+	c.offset = offset
+	return c.count
+}
+
+// Char is that of positions.
+func (c *characters) Char(location int32) int {
+	if location < 0 {
+		return 0
+	}
+	return c.before(c.Offset(location)) + 1
 }
 
 // parserErrorCode tells the SQLSTATE and hint of an error, which pg_query

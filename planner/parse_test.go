@@ -232,8 +232,10 @@ func TestRealStatementsAreWithinTheLimits(t *testing.T) {
 		"INSERT of 1,000 parameters": "INSERT INTO t (a, b) SELECT v.* FROM (VALUES " +
 			list(500, func(i int) string { return fmt.Sprintf("($%d,$%d)", 2*i-1, 2*i) }, ",") + ") v, raisin_lock_acquire('k', 1) l WHERE l.acquired",
 		"with casts": "INSERT INTO t SELECT * FROM raisin_lock_acquire('k', 1) l, unnest(ARRAY[" +
-			list(1000, func(i int) string { return fmt.Sprintf("$%d::int8", i) }, ",") + "])",
-		"a list of 1,500":   "SELECT * FROM t, raisin_lock_acquire('k', 1) WHERE a IN (" + list(1500, func(i int) string { return fmt.Sprint(i) }, ", ") + ")",
+			list(4000, func(i int) string { return fmt.Sprintf("$%d::int8", i) }, ",") + "])",
+		"strings of 50 bytes": "SELECT * FROM t, raisin_lock_acquire('k', 1) WHERE a IN (" +
+			list(4000, func(i int) string { return fmt.Sprintf("'%050d'", i) }, ", ") + ")",
+		"a list of 4,000":   "SELECT * FROM t, raisin_lock_acquire('k', 1) WHERE a IN (" + list(4000, func(i int) string { return fmt.Sprint(i) }, ", ") + ")",
 		"300 conditions":    "SELECT raisin_lock_acquire('k', 1) FROM t WHERE " + list(300, func(i int) string { return fmt.Sprintf("(a = $%d AND b > now() - interval '1 day')", i) }, " OR "),
 		"nested conditions": "SELECT raisin_lock_acquire('k', 1) FROM t WHERE " + strings.Repeat("(", 199) + "a = 1" + list(199, func(i int) string { return fmt.Sprintf(" OR a = %d)", i) }, ""),
 		"40 joins": "SELECT * FROM raisin_lock_acquire('k', 1) l" + list(40, func(i int) string {
@@ -260,7 +262,8 @@ func TestHostileText(t *testing.T) {
 		"deep parentheses":  "select raisin_lock_acquire('k', " + strings.Repeat("(", 30_000) + "1" + strings.Repeat(")", 30_000) + ")",
 		"many short terms":  "select raisin_lock_acquire('k', 1" + strings.Repeat("+1", 8_000) + ")",
 		"many short signs":  "select raisin_lock_acquire('k', " + strings.Repeat("+-", 8_000) + "1)",
-		"a short list":      "select raisin_lock_acquire('k', 1) where 1 in (1" + strings.Repeat(",1", 8_000) + ")",
+		"a short list":      "select raisin_lock_acquire('k', 1) where 1 in (1" + strings.Repeat(",1", 12_000) + ")",
+		"deep in a list":    "select raisin_lock_acquire('k', 1" + strings.Repeat("+1", 400) + ") where 1 in (1" + strings.Repeat(",1", 9_000) + ")",
 		"short parentheses": "select raisin_lock_acquire('k', " + strings.Repeat("(", 8_000) + "1)",
 		"CASE":              "select raisin_lock_acquire('k', " + strings.Repeat("case ", 3_000) + "1)",
 	} {
@@ -371,6 +374,7 @@ var shapes = []struct{ name, before, open, middle, close, after string }{
 	{name: "lists of signs and spaces", before: "select 1", close: "," + strings.Repeat("+ ", 700) + "1"},
 	{name: "strings", before: "select 'a'", close: "\n'a'"},
 	{name: "comments", before: "select ", open: "/*", middle: "1", close: "*/"},
+	{name: "comments in comments", before: "select 1", open: "/*", close: "*/"},
 	{name: "line comments", before: "select 1", close: "--\n"},
 	{name: "one long name", before: "select a", close: "a"},
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"unicode/utf8"
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 
@@ -110,8 +109,9 @@ func (p *Planner) plan(text string, o Options) *Script {
 	if err != nil {
 		return script
 	}
+	characters := &characters{positions: &parsed.positions}
 	for i := range parsed.Statements {
-		st := p.statement(text, parsed, &parsed.Statements[i], o)
+		st := p.statement(text, characters, &parsed.Statements[i], o)
 		if p.cfg.Upstream && st.Mentions && !st.local() {
 			if rewritten := rewriteStatement(parsed, i, o); rewritten != nil {
 				st = rewritten
@@ -123,7 +123,7 @@ func (p *Planner) plan(text string, o Options) *Script {
 		st.Within = executeWithin(parsed.Statements[i].Node)
 		st.Text = text[parsed.Statements[i].Start:parsed.Statements[i].End]
 		st.offset = parsed.Statements[i].Start
-		st.Start = utf8.RuneCountInString(text[:parsed.Statements[i].Start])
+		st.Start = characters.before(parsed.Statements[i].Start)
 		script.Statements = append(script.Statements, st)
 		script.Calls = script.Calls || len(st.Calls) > 0
 	}
@@ -137,11 +137,11 @@ func isFunction(name string) bool {
 
 // statement compiles one statement of a text. What only the catalogue can answer
 // is looked up among the statements that clients send by themselves.
-func (p *Planner) statement(text string, parsed *parsedText, ps *parsedStatement, o Options) *Statement {
+func (p *Planner) statement(text string, characters *characters, ps *parsedStatement, o Options) *Statement {
 	if ps.Node == nil {
 		return &Statement{Action: &Set{Modes: []Mode{{Name: "app.branch", Values: []SettingValue{{Text: ps.Branch}}}}, Tag: "SET", use: true}}
 	}
-	c := &compiler{at: parsed.Char, start: 1 + utf8.RuneCountInString(text[:ps.Start]), params: newParamTypes(o.Types), embedded: !p.cfg.Upstream}
+	c := &compiler{at: characters.Char, start: 1 + characters.before(ps.Start), params: newParamTypes(o.Types), embedded: !p.cfg.Upstream}
 	c.params.fixed = !o.Prepared
 	st := c.statement(ps.Node)
 	if st.Err != nil && st.Err.Code == codes.FeatureNotSupported {

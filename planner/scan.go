@@ -298,13 +298,13 @@ const levelHeight = 3
 // list of elements, side by side in the parse tree, which commas, AND and OR
 // divide, and WHEN, THEN and ELSE in a CASE.
 type nestingLevel struct {
-	run     uint16 // the tokens of the current element, what its brackets hold excluded
-	below   uint16 // the height of the highest brackets in the current element
-	highest uint16 // the height of the highest element before the current one
+	run     int32 // the tokens of the current element, what its brackets hold excluded
+	below   int32 // the height of the highest brackets in the current element
+	highest int32 // the height of the highest element before the current one
 	// links counts the words that nest all to their left, be it divided by
 	// commas or not: UNION, INTERSECT, EXCEPT and JOIN.
-	links  uint16
-	ranges uint16 // BETWEEN whose AND has not come yet
+	links  int32
+	ranges int32 // BETWEEN whose AND has not come yet
 	isCase bool
 }
 
@@ -438,7 +438,7 @@ func (l *nestingLevel) divide() {
 	l.run, l.below, l.ranges = 0, 0, 0
 }
 
-func (l *nestingLevel) height() uint16 {
+func (l *nestingLevel) height() int32 {
 	return l.links + max(l.highest, l.run+l.below)
 }
 

@@ -33,6 +33,7 @@ func (c *Caller) Named() bool { return c.User != "" && c.User != Anonymous }
 type Service struct {
 	backend backend.Backend // nil: the locks subsystem is disabled
 	maxTTL  time.Duration
+	leases  *leaseCount // the backend, if the leases of a user are limited; else nil
 }
 
 // NewService makes a service on b, or one that refuses every call if b is nil.
@@ -41,14 +42,27 @@ func NewService(b backend.Backend, maxTTL time.Duration) *Service {
 	return &Service{backend: b, maxTTL: maxTTL}
 }
 
+// LimitLeases lets each user have at most so many live leases of this service; 0: any
+// number. It is to be called before the first call.
+func (s *Service) LimitLeases(perUser int) {
+	if s.backend != nil && perUser > 0 {
+		s.leases = newLeaseCount(s.backend, perUser)
+		s.backend = s.leases
+	}
+}
+
 // Immediate says whether calls answer without waiting for anything outside this
 // process, so that an event loop may evaluate them inline.
 func (s *Service) Immediate() bool {
 	if s.backend == nil {
 		return true
 	}
-	b, ok := s.backend.(interface{ Immediate() bool })
-	return ok && b.Immediate()
+	return immediate(s.backend)
+}
+
+func immediate(b backend.Backend) bool {
+	told, ok := b.(interface{ Immediate() bool })
+	return ok && told.Immediate()
 }
 
 // Authorize is the named-user rule, which comes before any value or state is
@@ -125,7 +139,7 @@ func (c call) ttl(arg int) time.Duration {
 
 func acquire(ctx context.Context, c call) (Row, error) {
 	key := c.args[0]
-	grant, err := c.service.backend.Acquire(ctx, c.caller.Scope, key.Str, c.ttl(1))
+	grant, err := c.service.acquire(ctx, c.caller, key.Str, c.ttl(1))
 	if err != nil {
 		return Row{}, err
 	}
@@ -133,6 +147,13 @@ func acquire(ctx context.Context, c call) (Row, error) {
 		return Row{datum.OfBool(false), key, datum.Null, datum.Null}, nil
 	}
 	return Row{datum.OfBool(true), key, datum.OfInt(grant.Token), datum.OfInt(grant.ExpiresAt.UnixMilli())}, nil
+}
+
+func (s *Service) acquire(ctx context.Context, c *Caller, key string, ttl time.Duration) (backend.Grant, error) {
+	if s.leases != nil {
+		return s.leases.acquireFor(ctx, c.User, c.Scope, key, ttl)
+	}
+	return s.backend.Acquire(ctx, c.Scope, key, ttl)
 }
 
 func release(ctx context.Context, c call) (Row, error) {
@@ -162,6 +183,9 @@ func translate(ctx context.Context, f *Function, args []datum.Datum, err error) 
 		e.Cause = err
 		return e
 	}
+	if told, ok := errors.AsType[*pgerr.Error](err); ok {
+		return told
+	}
 	switch {
 	case errors.Is(err, backend.ErrInDoubt):
 		return fail(inDoubt(f))
@@ -170,6 +194,9 @@ func translate(ctx context.Context, f *Function, args []datum.Datum, err error) 
 	case errors.Is(err, backend.ErrNoPool):
 		return fail(pgerr.Newf(codes.UndefinedObject, "pool \"%s\" does not exist", args[0].Str).
 			WithHint("The first raisin_inventory_claim on a pool creates it."))
+	case errors.Is(err, backend.ErrTooManyPools):
+		return fail(pgerr.Newf(codes.ConfigurationLimitExceeded, "pool \"%s\" was not made: there are as many pools as one tenant may have", args[0].Str).
+			WithHint("The limit is max_pools_per_tenant in [locks] of the server config."))
 	case errors.Is(err, backend.ErrCountOverflow):
 		return fail(pgerr.Newf(codes.NumericValueOutOfRange, "remaining units of pool \"%s\" would pass %d", args[0].Str, math.MaxInt64))
 	case errors.Is(err, backend.ErrUnavailable):

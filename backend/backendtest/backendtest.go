@@ -30,7 +30,12 @@ type Harness struct {
 	// New makes a store that holds nothing. It is called once for each subtest and
 	// registers with t.Cleanup what must be undone after it.
 	New func(t *testing.T) Env
+	// Limited is New for a store in which a tenant may have MaxPools pools.
+	Limited func(t *testing.T) Env
 }
+
+// MaxPools is the limit of a Harness.Limited.
+const MaxPools = 3
 
 // Env is one store under test. Its functions are safe for concurrent use if its
 // clients are.
@@ -54,24 +59,28 @@ type Env struct {
 
 // Run checks that a backend keeps the contract of the package backend.
 func Run(t *testing.T, h Harness) {
-	if h.Unit < 4*time.Millisecond || h.New == nil {
-		t.Fatal("backendtest: the harness needs a Unit of at least 4 ms and New")
+	if h.Unit < 4*time.Millisecond || h.New == nil || h.Limited == nil {
+		t.Fatal("backendtest: the harness needs a Unit of at least 4 ms, New and Limited")
 	}
+	limited := h
+	limited.New = h.Limited
 	for _, group := range []struct {
 		name  string
 		cases []testCase
+		of    Harness
 	}{
-		{"lock", lockCases},
-		{"token", tokenCases},
-		{"inventory", inventoryCases},
-		{"names", nameCases},
-		{"concurrent", concurrentCases},
-		{"life", lifeCases},
-		{"model", modelCases},
+		{"lock", lockCases, h},
+		{"token", tokenCases, h},
+		{"inventory", inventoryCases, h},
+		{"limit", limitCases, limited},
+		{"names", nameCases, h},
+		{"concurrent", concurrentCases, h},
+		{"life", lifeCases, h},
+		{"model", modelCases, h},
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			for _, c := range group.cases {
-				t.Run(c.name, func(t *testing.T) { c.test(t, newStore(t, h)) })
+				t.Run(c.name, func(t *testing.T) { c.test(t, newStore(t, group.of)) })
 			}
 		})
 	}

@@ -24,7 +24,9 @@ type machine struct {
 	disk  *vfs.MemFS
 	clock *backendtest.Clock
 	boot  string
-	meet  func(errorfs.Op) error // what an operation on the disk meets; nil: nothing
+
+	maxPools int                    // of a tenant; 0: any number
+	meet     func(errorfs.Op) error // what an operation on the disk meets; nil: nothing
 }
 
 func newMachine() *machine {
@@ -36,7 +38,7 @@ func (m *machine) tryOpen() (*Store, error) {
 	if m.meet != nil {
 		disk = errorfs.Wrap(disk, errorfs.InjectorFunc(m.meet))
 	}
-	return Open(dataDir, Options{Clock: m.clock, ReapInterval: 24 * time.Hour, disk: disk, bootID: m.boot})
+	return Open(dataDir, Options{Clock: m.clock, ReapInterval: 24 * time.Hour, disk: disk, bootID: m.boot, MaxPools: m.maxPools})
 }
 
 // open opens the store in the data folder of m until the test ends.
@@ -66,7 +68,7 @@ func (m *machine) unplugged() *machine {
 }
 
 func (m *machine) crashed(how vfs.CrashCloneCfg) *machine {
-	return &machine{disk: m.disk.CrashClone(how), clock: m.clock, boot: m.boot}
+	return &machine{disk: m.disk.CrashClone(how), clock: m.clock, boot: m.boot, maxPools: m.maxPools}
 }
 
 // isSync tells whether an operation makes the log durable.
@@ -79,6 +81,11 @@ func TestDurableConformance(t *testing.T) {
 	backendtest.Run(t, backendtest.Harness{
 		Unit: time.Second,
 		New:  func(t *testing.T) backendtest.Env { m := newMachine(); return m.env(m.open(t)) },
+		Limited: func(t *testing.T) backendtest.Env {
+			m := newMachine()
+			m.maxPools = backendtest.MaxPools
+			return m.env(m.open(t))
+		},
 	})
 }
 
@@ -93,11 +100,10 @@ func (m *machine) env(s *Store) backendtest.Env {
 }
 
 func TestDurableConformanceInAFolder(t *testing.T) {
-	backendtest.Run(t, backendtest.Harness{
-		Unit: time.Second,
-		New: func(t *testing.T) backendtest.Env {
+	env := func(maxPools int) func(t *testing.T) backendtest.Env {
+		return func(t *testing.T) backendtest.Env {
 			clock := new(backendtest.Clock)
-			s, err := Open(filepath.Join(t.TempDir(), "deep", "data"), Options{Clock: clock, ReapInterval: 24 * time.Hour})
+			s, err := Open(filepath.Join(t.TempDir(), "deep", "data"), Options{Clock: clock, ReapInterval: 24 * time.Hour, MaxPools: maxPools})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -107,8 +113,9 @@ func TestDurableConformanceInAFolder(t *testing.T) {
 				}
 			})
 			return (&machine{clock: clock}).env(s)
-		},
-	})
+		}
+	}
+	backendtest.Run(t, backendtest.Harness{Unit: time.Second, New: env(0), Limited: env(backendtest.MaxPools)})
 }
 
 // No answer may depend on whether the server was restarted in between: it is,
@@ -116,10 +123,10 @@ func TestDurableConformanceInAFolder(t *testing.T) {
 func TestConformanceOverRestarts(t *testing.T) {
 	for _, name := range []string{"closed", "crashed"} {
 		t.Run(name, func(t *testing.T) {
-			backendtest.Run(t, backendtest.Harness{
-				Unit: time.Second,
-				New: func(t *testing.T) backendtest.Env {
+			env := func(maxPools int) func(t *testing.T) backendtest.Env {
+				return func(t *testing.T) backendtest.Env {
 					m := newMachine()
+					m.maxPools = maxPools
 					r := &restarting{Store: m.open(t)}
 					env := m.env(r.Store)
 					env.Clients = []backend.Backend{r}
@@ -137,8 +144,9 @@ func TestConformanceOverRestarts(t *testing.T) {
 						r.Store = m.open(t)
 					}
 					return env
-				},
-			})
+				}
+			}
+			backendtest.Run(t, backendtest.Harness{Unit: time.Second, New: env(0), Limited: env(backendtest.MaxPools)})
 		})
 	}
 }

@@ -102,7 +102,7 @@ func (f *folder) isMarked() bool { return f.has(markFile) }
 func (f *folder) mark() error { return f.write(markFile, markText) }
 
 // foreign gives the name of something that neither we nor pebble put into a
-// folder that is not marked; "" if there is none.
+// folder that is not marked; "" if there is none. SALTS is the front end's.
 func (f *folder) foreign() string {
 	names, err := f.fs.List(f.path)
 	if err != nil || slices.Contains(names, markFile) {
@@ -118,7 +118,7 @@ func (f *folder) foreign() string {
 
 // storeFiles are the files of a store that is being made, and what a new file
 // system has.
-var storeFiles = regexp.MustCompile(`^(PID|LOCK|RAISINPROXY|lost\+found|(MANIFEST|OPTIONS)-\d+(\.dbtmp)?|marker\..*|temporary\..*|\d+\.(log|sst|blob|dbtmp))$`)
+var storeFiles = regexp.MustCompile(`^(PID|LOCK|RAISINPROXY|SALTS.*|lost\+found|(MANIFEST|OPTIONS)-\d+(\.dbtmp)?|marker\..*|temporary\..*|\d+\.(log|sst|blob|dbtmp))$`)
 
 // hasLog tells whether there is a log of changes. Pebble takes a folder without
 // one for a store that was never written.

@@ -74,10 +74,11 @@ func release(t testing.TB, s *Store, key string, token int64) {
 }
 
 func TestConformance(t *testing.T) {
-	backendtest.Run(t, backendtest.Harness{
-		Unit: time.Second,
-		New: func(t *testing.T) backendtest.Env {
-			s, clock := newStore(t)
+	env := func(maxPools int) func(t *testing.T) backendtest.Env {
+		return func(t *testing.T) backendtest.Env {
+			clock := new(backendtest.Clock)
+			s := New(Options{Clock: clock, ReapInterval: 24 * time.Hour, MaxPools: maxPools})
+			t.Cleanup(func() { s.Close() })
 			return backendtest.Env{
 				Clients:  []backend.Backend{s},
 				Now:      clock.Boot,
@@ -85,17 +86,17 @@ func TestConformance(t *testing.T) {
 				Wall:     clock.Wall,
 				StepWall: clock.StepWall,
 			}
-		},
-	})
+		}
+	}
+	backendtest.Run(t, backendtest.Harness{Unit: time.Second, New: env(0), Limited: env(backendtest.MaxPools)})
 }
 
 // No answer may depend on whether the reaper has been there.
 func TestConformanceWithABusyReaper(t *testing.T) {
-	backendtest.Run(t, backendtest.Harness{
-		Unit: time.Second,
-		New: func(t *testing.T) backendtest.Env {
+	env := func(maxPools int) func(t *testing.T) backendtest.Env {
+		return func(t *testing.T) backendtest.Env {
 			clock := new(backendtest.Clock)
-			s := New(Options{Clock: clock, ReapInterval: 100 * time.Microsecond})
+			s := New(Options{Clock: clock, ReapInterval: 100 * time.Microsecond, MaxPools: maxPools})
 			t.Cleanup(func() { s.Close() })
 			return backendtest.Env{
 				Clients: []backend.Backend{s},
@@ -107,8 +108,9 @@ func TestConformanceWithABusyReaper(t *testing.T) {
 				Wall:     clock.Wall,
 				StepWall: clock.StepWall,
 			}
-		},
-	})
+		}
+	}
+	backendtest.Run(t, backendtest.Harness{Unit: time.Second, New: env(0), Limited: env(backendtest.MaxPools)})
 }
 
 func TestZeroOptionsUseTheMachinesClock(t *testing.T) {

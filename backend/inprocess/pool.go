@@ -35,6 +35,9 @@ func (s *Store) claim(id []byte, n, capacity int64) (backend.Claimed, basis, err
 
 	p, known := sh.pools[string(id)]
 	if !known {
+		if !s.tenants.take(tenantOf(id)) {
+			return backend.Claimed{}, basis{}, backend.ErrTooManyPools
+		}
 		p = &pool{remaining: capacity}
 	}
 	left, claimed := p.remaining, n <= p.remaining
@@ -45,6 +48,9 @@ func (s *Store) claim(id []byte, n, capacity int64) (backend.Claimed, basis, err
 		return backend.Claimed{Remaining: left}, sh.seen(), nil
 	}
 	if err := sh.recordPool(id, left); err != nil {
+		if !known {
+			s.tenants.giveBack(tenantOf(id))
+		}
 		return backend.Claimed{}, basis{}, err
 	}
 	p.remaining = left

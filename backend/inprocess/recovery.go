@@ -102,6 +102,7 @@ func (r *recovery) take(key, value []byte) error {
 	case poolPrefix:
 		remaining, err := readInt(value)
 		r.store.shardOf(id).pools[string(id)] = &pool{remaining: remaining}
+		r.store.tenants.found(tenantOf(id))
 		return err
 	case metaPrefix:
 		var err error

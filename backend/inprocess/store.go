@@ -30,6 +30,8 @@ type Options struct {
 	// how long a lease that nobody released keeps its memory. No answer depends
 	// on it.
 	ReapInterval time.Duration
+	// MaxPools is how many pools a tenant may have; 0 stands for any number.
+	MaxPools int
 
 	// For tests. The zero values are the machine's own.
 	disk   vfs.FS
@@ -43,6 +45,7 @@ type Store struct {
 	tokens  tokenClock
 	seed    maphash.Seed
 	shards  []shard
+	tenants tenants
 	journal *journal // nil: nothing is kept on disk
 
 	closed atomic.Bool
@@ -66,10 +69,11 @@ func unstarted(opts Options) *Store {
 		opts.Clock = systemClock{}
 	}
 	s := &Store{
-		clock:  opts.Clock,
-		seed:   maphash.MakeSeed(),
-		shards: make([]shard, shardCount),
-		stop:   make(chan struct{}),
+		clock:   opts.Clock,
+		seed:    maphash.MakeSeed(),
+		tenants: tenants{limit: opts.MaxPools},
+		shards:  make([]shard, shardCount),
+		stop:    make(chan struct{}),
 	}
 	for i := range s.shards {
 		s.shards[i].init()

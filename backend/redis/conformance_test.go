@@ -11,11 +11,10 @@ import (
 
 // harness runs the suite with two proxies on one Redis, by the machine's clock.
 func harness(configure func(t *testing.T) Options) backendtest.Harness {
-	return backendtest.Harness{
-		Unit:  120 * time.Millisecond,
-		Slack: 40 * time.Millisecond,
-		New: func(t *testing.T) backendtest.Env {
+	env := func(maxPools int) func(t *testing.T) backendtest.Env {
+		return func(t *testing.T) backendtest.Env {
 			o := configure(t)
+			o.MaxPools = maxPools
 			start := time.Now()
 			return backendtest.Env{
 				Clients:    []backend.Backend{open(t, o), open(t, second(t, o))},
@@ -24,7 +23,13 @@ func harness(configure func(t *testing.T) Options) backendtest.Harness {
 				Wall:       time.Now,
 				NoStepWall: "the clock is that of the machine; clock_test.go steps one",
 			}
-		},
+		}
+	}
+	return backendtest.Harness{
+		Unit:    120 * time.Millisecond,
+		Slack:   40 * time.Millisecond,
+		New:     env(0),
+		Limited: env(backendtest.MaxPools),
 	}
 }
 

@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 
 	"raisinproxy/backend"
@@ -11,22 +12,17 @@ import (
 // Claim implements backend.Inventory. It fails with backend.ErrStateLost when acknowledged changes
 // are gone, until `raisinproxy adopt`, and for missing pools after an adopt that did not allow their creation.
 func (s *Store) Claim(ctx context.Context, scope backend.Scope, pool string, n, capacity int64) (backend.Claimed, error) {
+	limited := s.opts.MaxPools > 0
+	r, mayCreate, err := s.claim(ctx, scope, pool, n, capacity, !limited)
+	if err == nil && r.word == "NOPOOL" && mayCreate && limited {
+		if err = s.reserve(ctx, scope, pool); err == nil {
+			r, _, err = s.claim(ctx, scope, pool, n, capacity, true)
+		}
+	}
+	if err != nil {
+		return backend.Claimed{}, err
+	}
 	id := keyOf(s.opts.Namespace, poolKind, scope, pool)
-	mayCreate, err := s.watch.mayCount()
-	if err != nil {
-		return backend.Claimed{}, err
-	}
-	create := "0"
-	if mayCreate {
-		create = "1"
-	}
-	seen := s.known.pool(id)
-	r, err := s.do(ctx, &call{script: claimScript, key: id, taken: n, args: []any{
-		n, capacity, rand.Text()[:12], create, seen.gen, seen.seq,
-	}})
-	if err != nil {
-		return backend.Claimed{}, err
-	}
 	switch r.word {
 	case "CLAIMED", "SHORT":
 		s.known.sawPool(id, poolState{gen: r.at(1), seq: r.int(2)})
@@ -37,6 +33,50 @@ func (s *Store) Claim(ctx context.Context, scope backend.Scope, pool string, n, 
 		return backend.Claimed{}, s.lostPool(id)
 	}
 	return backend.Claimed{}, unexpected(r)
+}
+
+// claim runs the script. It makes a pool that is missing if both its caller and the watch
+// let it; mayCreate is what the watch said.
+func (s *Store) claim(ctx context.Context, scope backend.Scope, pool string, n, capacity int64, create bool) (r reply, mayCreate bool, err error) {
+	id := keyOf(s.opts.Namespace, poolKind, scope, pool)
+	if mayCreate, err = s.watch.mayCount(); err != nil {
+		return reply{}, false, err
+	}
+	creates := "0"
+	if create && mayCreate {
+		creates = "1"
+	}
+	seen := s.known.pool(id)
+	r, err = s.do(ctx, &call{script: claimScript, key: id, taken: n, args: []any{
+		n, capacity, rand.Text()[:12], creates, seen.gen, seen.seq,
+	}})
+	return r, mayCreate, err
+}
+
+// reserve notes the name of a pool that is about to be made, or fails with
+// backend.ErrTooManyPools. It may be repeated, and nothing has to be undone: so an answer
+// that is lost is no doubt about anything.
+func (s *Store) reserve(ctx context.Context, scope backend.Scope, pool string) error {
+	if err := s.begin(ctx); err != nil {
+		return err
+	}
+	defer s.work.Done()
+	c := &call{script: reserveScript, key: tenantKey(s.opts.Namespace, scope.Tenant), nonce: s.nonce(),
+		args: []any{nameInTenant(scope, pool), s.opts.MaxPools}}
+	sending, cancel := context.WithTimeout(ctx, s.opts.sendingTime())
+	defer cancel()
+	r, err := s.repeat(sending, c, c.request)
+	switch final, ok := errors.AsType[*finalError](err); {
+	case ok && !errors.Is(final.err, backend.ErrInDoubt):
+		return final.err
+	case err != nil:
+		return s.unavailable(ctx, errors.New(err.Error())) // be it in doubt: nothing hangs on it
+	case r.word == "FULL":
+		return fmt.Errorf("%w: the tenant has %d", backend.ErrTooManyPools, s.opts.MaxPools)
+	case r.word == "RESERVED":
+		return nil
+	}
+	return unexpected(r)
 }
 
 // Restock implements backend.Inventory. It fails with backend.ErrStateLost as Claim does.

@@ -33,6 +33,27 @@ func keyOf(namespace, kind string, scope backend.Scope, name string) string {
 	return b.String()
 }
 
+// tenantKey is the hash with the names of a tenant's pools, and nameInTenant one of them.
+func tenantKey(namespace, tenant string) string {
+	var b strings.Builder
+	b.WriteString(namespace)
+	b.WriteString(":pools:{")
+	escape(&b, tenant)
+	b.WriteByte('}')
+	return b.String()
+}
+
+func nameInTenant(scope backend.Scope, name string) string {
+	var b strings.Builder
+	for i, part := range [...]string{scope.Repository, scope.Branch, name} {
+		if i > 0 {
+			b.WriteByte(':')
+		}
+		escape(&b, part)
+	}
+	return b.String()
+}
+
 // idKey is the id record of a name space. No lock and no pool has this name.
 func idKey(namespace string) string { return namespace + ":id" }
 

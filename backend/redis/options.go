@@ -32,6 +32,9 @@ type Options struct {
 	MaxClockSkew time.Duration
 	// Retention is how long the last token of a free lock is remembered. Default 24 h.
 	Retention time.Duration
+	// MaxPools is how many pools a tenant may have; 0 stands for any number. Those that were
+	// made under no limit, or by hand, do not count.
+	MaxPools int
 	// WaitReplicas is for how many replicas a change waits, WaitTimeout for how long. Default: none, 100 ms.
 	WaitReplicas int
 	WaitTimeout  time.Duration

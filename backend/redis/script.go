@@ -26,6 +26,9 @@ var renewText string
 //go:embed lua/claim.lua
 var claimText string
 
+//go:embed lua/reserve.lua
+var reserveText string
+
 //go:embed lua/restock.lua
 var restockText string
 
@@ -43,6 +46,7 @@ var (
 	releaseScript = newScript("release", prelude+releaseText)
 	renewScript   = newScript("renew", prelude+renewText)
 	claimScript   = newScript("claim", prelude+claimText)
+	reserveScript = newScript("reserve", prelude+reserveText)
 	restockScript = newScript("restock", prelude+restockText)
 	settleScript  = newScript("settle", prelude+settleText)
 	beatScript    = newScript("beat", beatText)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -32,16 +33,8 @@ type App struct {
 // NewApp opens the backend and the listener; clients wait in its queue until Run. ctx is for the opening.
 // Exactly one of Run and Close is to be called then.
 func NewApp(ctx context.Context, cfg *Config, log *slog.Logger) (*App, error) {
-	policy, err := auth.NewPolicy(auth.PolicyOptions{
-		Method:         auth.Method(cfg.Auth.Method),
-		Users:          cfg.Users,
-		AllowAnonymous: cfg.Auth.AllowAnonymous,
-		CertMap:        cfg.CertMap,
-	})
-	if err != nil {
-		return nil, err
-	}
-	a := &App{cfg: cfg, log: log, renewal: newRenewal(cfg, policy, log)}
+	a := &App{cfg: cfg, log: log}
+	var err error
 	if a.listener, err = listen(&cfg.PGWire); err != nil {
 		return nil, err
 	}
@@ -50,9 +43,16 @@ func NewApp(ctx context.Context, cfg *Config, log *slog.Logger) (*App, error) {
 			return nil, errors.Join(err, a.Close())
 		}
 	}
+	policy, err := newPolicy(cfg) // after the backend, in whose folder the secret of salts is
+	if err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	a.renewal = newRenewal(cfg, policy, log)
+	functions := sqlfuncs.NewService(a.backend, cfg.Locks.MaxTTL)
+	functions.LimitLeases(cfg.Locks.MaxLeasesPerUser)
 	version, _ := buildVersion()
 	a.server, err = pgwire.NewServer(pgwire.Config{
-		Functions:       sqlfuncs.NewService(a.backend, cfg.Locks.MaxTTL),
+		Functions:       functions,
 		Policy:          policy,
 		Log:             log,
 		Version:         version,
@@ -75,12 +75,42 @@ func NewApp(ctx context.Context, cfg *Config, log *slog.Logger) (*App, error) {
 	return a, nil
 }
 
+// newPolicy says what is asked of clients.
+func newPolicy(cfg *Config) (*auth.Policy, error) {
+	o := auth.PolicyOptions{
+		Method:         auth.Method(cfg.Auth.Method),
+		Users:          cfg.Users,
+		AllowAnonymous: cfg.Auth.AllowAnonymous,
+		CertMap:        cfg.CertMap,
+	}
+	if path := cfg.saltFile(); path != "" && o.Method == auth.SCRAM {
+		var err error
+		if o.SaltSecret, err = auth.LoadSaltSecret(path); err != nil {
+			return nil, fmt.Errorf("the secret of salts: %w", err)
+		}
+	}
+	return auth.NewPolicy(o)
+}
+
+// saltFile is where the secret of salts is kept; "": nowhere, since nothing is kept.
+func (c *Config) saltFile() string {
+	switch {
+	case c.Auth.SaltFile != "" || !c.Locks.Enabled:
+		return c.Auth.SaltFile
+	case c.Locks.Backend == backendRedis:
+		return filepath.Join(filepath.Dir(c.Locks.Redis.StateFile), "raisinproxy-salts")
+	case c.Locks.InProcess.DataDir != "":
+		return filepath.Join(c.Locks.InProcess.DataDir, "SALTS")
+	}
+	return ""
+}
+
 // openBackend opens the store of locks and inventory.
 func openBackend(ctx context.Context, c *LocksConfig, log *slog.Logger) (backend.Backend, error) {
 	if c.Backend == backendRedis {
 		return openRedis(ctx, c, log)
 	}
-	opts := inprocess.Options{ReapInterval: c.ReaperInterval, Log: log}
+	opts := inprocess.Options{ReapInterval: c.ReaperInterval, MaxPools: c.MaxPoolsPerTenant, Log: log}
 	if c.InProcess.DataDir == "" {
 		return inprocess.New(opts), nil
 	}
@@ -100,6 +130,7 @@ func (a *App) Run(ctx context.Context) error {
 	for _, warning := range a.cfg.Warnings {
 		a.log.Warn(warning)
 	}
+	a.tryUpstream(ctx)
 	a.log.Info("listening", "address", a.Addr().String(), "version", versionText(), "locks", a.cfg.Locks.Enabled)
 	watched, stopWatching := context.WithCancel(ctx)
 	defer a.renewal.watch(watched)()
@@ -122,6 +153,17 @@ func (a *App) Run(ctx context.Context) error {
 	return err
 }
 
+// tryUpstream tells the log what clients will run into.
+func (a *App) tryUpstream(ctx context.Context) {
+	problems, warnings := a.cfg.try(ctx)
+	for _, warning := range warnings {
+		a.log.Warn(warning)
+	}
+	for _, p := range problems {
+		a.log.Error(p.text, "key", p.key)
+	}
+}
+
 // Close ends what NewApp opened. It may be called more than once.
 func (a *App) Close() error {
 	err := a.listener.Close()
@@ -139,10 +181,10 @@ func (a *App) Close() error {
 
 // lookUp finds users by auth_query; nil without one.
 func (a *App) lookUp() func(context.Context, string) (*auth.User, error) {
-	if a.cfg.Auth.AuthQuery == "" {
+	if a.cfg.Asked == nil {
 		return nil
 	}
-	a.users = pgwire.NewAuthQuery(a.cfg.Behind.Config.Copy(), a.cfg.Auth.AuthQuery)
+	a.users = pgwire.NewAuthQuery(a.cfg.Asked, a.cfg.Auth.AuthQuery)
 	return a.users.Lookup
 }
 

@@ -59,7 +59,8 @@ func (k *checker) resolvePaths(dir string) {
 	c := k.cfg
 	for _, path := range []*string{
 		&c.PGWire.TLSCert, &c.PGWire.TLSKey, &c.PGWire.TLSClientCA,
-		&c.Auth.UsersFile, &c.Auth.CertMapFile, &c.Locks.InProcess.DataDir, &c.Locks.Redis.StateFile, &c.Upstream.PasswordFile,
+		&c.Auth.UsersFile, &c.Auth.CertMapFile, &c.Locks.InProcess.DataDir, &c.Locks.Redis.StateFile,
+		&c.Auth.SaltFile, &c.Upstream.PasswordFile, &c.Upstream.AnonymousPasswordFile, &c.Upstream.AuthPasswordFile,
 	} {
 		if *path != "" && !filepath.IsAbs(*path) {
 			*path = filepath.Join(dir, *path)
@@ -67,8 +68,8 @@ func (k *checker) resolvePaths(dir string) {
 	}
 }
 
-// checkDataDir notes a path at which no store can be. Whether one is there, whole
-// and free, the start of the server tells.
+// checkDataDir notes a path at which no store can be, or none that this process could open.
+// Whether one is there, whole and free, the start of the server tells.
 func (k *checker) checkDataDir() {
 	const path = "locks.inprocess.data_dir"
 	dir := k.cfg.Locks.InProcess.DataDir
@@ -77,6 +78,10 @@ func (k *checker) checkDataDir() {
 	}
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 		k.add(path, "%s is not a folder", dir)
+		return
+	}
+	if err := unusable(dir); err != nil {
+		k.add(path, "cannot be used: %v", err)
 	}
 }
 

@@ -80,6 +80,7 @@ port = 0
 [auth]
 method = "trust"
 allow_anonymous = true
+allow_anonymous_sql = true
 [locks]
 enabled = true
 [locks.inprocess]

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"raisinproxy/pgwire"
 	"raisinproxy/pgwire/auth"
 )
@@ -29,8 +31,11 @@ type Config struct {
 	TLS     *tls.Config
 	// Behind is what [upstream] describes; nil without the section.
 	Behind *pgwire.Upstream
+	// Asked is how auth_query's connection is made; nil without one.
+	Asked *pgconn.Config
 	// EventLoops is how many threads serve sessions that need no goroutine; 0: one.
 	EventLoops int
+	source     *document // nil in dev mode
 	// Warnings are for the log at start: nothing in them is an error.
 	Warnings []string
 }
@@ -55,9 +60,12 @@ type AuthConfig struct {
 	Method         string
 	UsersFile      string
 	CertMapFile    string
+	SaltFile       string // "": in the data folder, or beside the state file
 	AuthQuery      string
 	AllowAnonymous bool
-	AdminUsers     []string
+	// AllowAnonymousSQL lets sessions without a name work as the upstream's user.
+	AllowAnonymousSQL bool
+	AdminUsers        []string
 }
 
 // LocksConfig is [locks] with its backends.
@@ -66,8 +74,11 @@ type LocksConfig struct {
 	Backend        string
 	ReaperInterval time.Duration
 	MaxTTL         time.Duration
-	InProcess      InProcessConfig
-	Redis          RedisConfig
+	// Bounds of what one user, or the users of one tenant, can take; 0: none.
+	MaxLeasesPerUser  int
+	MaxPoolsPerTenant int
+	InProcess         InProcessConfig
+	Redis             RedisConfig
 }
 
 // InProcessConfig is [locks.inprocess].
@@ -96,6 +107,15 @@ type UpstreamConfig struct {
 	User         string
 	PasswordFile string
 	Open         string
+	// The role of sessions without a name; "": that of everybody.
+	AnonymousUser         string
+	AnonymousPasswordFile string
+	// Who runs auth_query, and where.
+	AuthUser         string
+	AuthPasswordFile string
+	AuthDatabase     string
+	// ShareAuthUser: AuthUser may be the role that clients work as.
+	ShareAuthUser bool
 }
 
 // ReplicationConfig is [replication].
@@ -131,10 +151,12 @@ func defaultConfig() *Config {
 			UsersFile: "users.txt",
 		},
 		Locks: LocksConfig{
-			Backend:        backendInProcess,
-			ReaperInterval: 30 * time.Second,
-			MaxTTL:         300 * time.Second,
-			InProcess:      InProcessConfig{DataDir: "raisinproxy-data"},
+			Backend:           backendInProcess,
+			ReaperInterval:    30 * time.Second,
+			MaxTTL:            300 * time.Second,
+			MaxLeasesPerUser:  100_000,
+			MaxPoolsPerTenant: 100_000,
+			InProcess:         InProcessConfig{DataDir: "raisinproxy-data"},
 			Redis: RedisConfig{
 				URL:          "redis://127.0.0.1:6379/0",
 				Namespace:    "raisin:locks",
@@ -146,7 +168,7 @@ func defaultConfig() *Config {
 				StateFile:    "raisinproxy-redis-state.json",
 			},
 		},
-		Upstream: UpstreamConfig{URL: "postgres://service@127.0.0.1:5432/", Open: openAtLogin},
+		Upstream: UpstreamConfig{URL: "postgres://service@127.0.0.1:5432/", Open: openAtLogin, AuthDatabase: "postgres"},
 	}
 }
 
@@ -188,13 +210,18 @@ func (c *Config) keys() []key {
 		{"auth.users_file", text(&a.UsersFile)},
 		{"auth.cert_map_file", text(&a.CertMapFile)},
 		{"auth.auth_query", text(&a.AuthQuery)},
+		{"auth.salt_file", text(&a.SaltFile)},
 		{"auth.allow_anonymous", boolean(&a.AllowAnonymous)},
+		{"auth.allow_anonymous_sql", boolean(&a.AllowAnonymousSQL)},
 		{"auth.admin_users", texts(&a.AdminUsers)},
 
 		{"locks.enabled", boolean(&l.Enabled)},
 		{"locks.backend", oneOf(&l.Backend, backendInProcess, backendRedis)},
 		{"locks.reaper_interval_secs", duration(&l.ReaperInterval, time.Second, 1, daySecs)},
 		{"locks.max_ttl_ms", duration(&l.MaxTTL, time.Millisecond, 1, yearMillis)},
+
+		{"locks.max_leases_per_user", integer(&l.MaxLeasesPerUser, 0, 1<<31-1)},
+		{"locks.max_pools_per_tenant", integer(&l.MaxPoolsPerTenant, 0, 1<<31-1)},
 
 		{"locks.inprocess.data_dir", text(&i.DataDir)},
 
@@ -214,6 +241,12 @@ func (c *Config) keys() []key {
 		{"upstream.user", text(&u.User)},
 		{"upstream.password_file", text(&u.PasswordFile)},
 		{"upstream.open", oneOf(&u.Open, openAtLogin, openAtFirstUse)},
+		{"upstream.anonymous_user", text(&u.AnonymousUser)},
+		{"upstream.anonymous_password_file", text(&u.AnonymousPasswordFile)},
+		{"upstream.auth_user", text(&u.AuthUser)},
+		{"upstream.auth_password_file", text(&u.AuthPasswordFile)},
+		{"upstream.auth_database", text(&u.AuthDatabase)},
+		{"upstream.share_auth_user", boolean(&u.ShareAuthUser)},
 
 		{"replication.enabled", boolean(&c.Replication.Enabled)},
 	}

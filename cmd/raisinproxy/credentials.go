@@ -104,11 +104,26 @@ func (k *checker) checkAuth() {
 	case c.Auth.Method == string(auth.Cert) && c.PGWire.TLSClientCA == "":
 		k.add("auth.method", `"cert" needs [pgwire] tls_client_ca, which vouches for the clients' certificates`)
 	}
+	if c.Auth.SaltFile != "" {
+		k.checkSaltFile()
+	}
 	if c.Auth.CertMapFile != "" {
 		k.checkCertMap()
 	}
 	if c.Auth.AuthQuery != "" {
 		k.checkAuthQuery()
+	}
+}
+
+// checkSaltFile: it is made at the start if it is not there.
+func (k *checker) checkSaltFile() {
+	const path = "auth.salt_file"
+	if k.cfg.Auth.Method != string(auth.SCRAM) {
+		k.add(path, `serves method = "scram-sha-256" only`)
+		return
+	}
+	if err := unwritable(k.cfg.Auth.SaltFile); err != nil {
+		k.add(path, "cannot be kept: %v", err)
 	}
 }
 

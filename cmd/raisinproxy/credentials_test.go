@@ -23,8 +23,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
-
-	"raisinproxy/pgwire/wiretest"
 )
 
 // authority vouches for certificates.
@@ -245,41 +243,4 @@ func TestRenewal(t *testing.T) {
 	if _, err := session.Exec(t.Context(), "select 1").ReadAll(); err != nil {
 		t.Errorf("the session that was open: %v", err)
 	}
-}
-
-// TestAuthQuery: the users of the upstream log in with the passwords that they have
-// there.
-func TestAuthQuery(t *testing.T) {
-	behind := wiretest.PostgresTarget(t, map[string]string{"auth": "scram"}).Addr
-	dir := configDir(t, `
-[pgwire]
-port = 0
-[auth]
-auth_query = "SELECT rolname, rolpassword FROM pg_catalog.pg_authid WHERE rolname = $1 AND rolcanlogin"
-[locks]
-enabled = true
-[locks.inprocess]
-data_dir = ""
-[upstream]
-url = "postgres://postgres@`+behind+`/?sslmode=disable"
-`)
-	p := start(t, "main", "--config", filepath.Join(dir, "raisin.toml"))
-	address := p.await(t, "listening")["address"].(string)
-	conn := connect(t, address, "user=carol password="+wiretest.Passwords["carol"])
-	result := conn.ExecParams(t.Context(), "select acquired from raisin_lock_acquire('k', 1000)", nil, nil, nil, nil).Read()
-	if result.Err != nil || string(result.Rows[0][0]) != "t" {
-		t.Errorf("acquire: %v %q", result.Err, result.Rows)
-	}
-	for _, options := range []string{"user=carol password=wrong", "user=nobody_there password=x"} {
-		if _, err := dial(t, address, options); sqlState(err) != "28P01" {
-			t.Errorf("%s: %v", options, err)
-		}
-	}
-	// The connection that asks may end at any time.
-	direct := connect(t, behind, "user=postgres sslmode=disable")
-	kill := "select count(pg_terminate_backend(pid)) from pg_stat_activity where query like '%pg_authid%' and pid <> pg_backend_pid()"
-	if result := direct.ExecParams(t.Context(), kill, nil, nil, nil, nil).Read(); result.Err != nil || string(result.Rows[0][0]) != "1" {
-		t.Fatalf("%v %q", result.Err, result.Rows)
-	}
-	connect(t, address, "user=carol password="+wiretest.Passwords["carol"])
 }

@@ -55,9 +55,11 @@ func loadFile(o *options) (*Config, []problem) {
 		k.problems = append(k.problems, *syntax)
 		return k.result()
 	}
+	c.source = doc
 	k.resolvePaths(filepath.Dir(doc.path))
 	k.checkBindAddress()
 	k.checkConnections()
+	k.checkAdminUsers()
 	k.checkTLS()
 	k.checkAuth()
 	k.checkUsers()

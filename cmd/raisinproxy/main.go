@@ -11,7 +11,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -48,45 +47,30 @@ func run(ctx context.Context, args []string, getenv func(string) string, std str
 	case o.version:
 		fmt.Fprintln(std.out, versionText())
 		return nil
-	case len(o.command) > 0 && o.command[0] == "adopt":
-		return adopt(ctx, o, o.command[1:], std)
 	case len(o.command) > 0:
-		return runCommand(o.command[0], o.command[1:], std)
+		return runCommand(ctx, o.command[0], o, o.command[1:], std)
+	case !o.saysWhat():
+		return usagef("say --config FILE, or --dev-mode to try it without one")
 	case o.checkConfig:
-		return checkConfig(o, std)
+		return checkConfig(ctx, o, std)
 	}
 	return serve(ctx, o, std)
 }
 
-func runCommand(name string, args []string, std streams) error {
-	switch name {
-	case "passwd":
-		if slices.ContainsFunc(args, func(a string) bool { return a == "-h" || a == "-help" || a == "--help" }) {
-			fmt.Fprint(std.out, passwdHelp)
-			return nil
-		}
-		if len(args) != 1 {
-			return usagef("passwd takes one argument: raisinproxy passwd USER")
-		}
-		return passwd(args[0], std.in, std.out, std.err)
-	case "stubs":
-		if len(args) > 0 {
-			return usagef("stubs takes no argument")
-		}
-		return stubs(std.out)
-	}
-	return usagef("unknown command %q", name)
-}
-
 // checkConfig prints what is wrong to out: that is the answer to the question.
-func checkConfig(o *options, std streams) error {
+func checkConfig(ctx context.Context, o *options, std streams) error {
 	cfg, problems := load(o)
 	if len(problems) > 0 {
 		printProblems(std.out, problems)
 		return errReported
 	}
-	for _, warning := range cfg.Warnings {
+	problems, warnings := cfg.try(ctx)
+	for _, warning := range append(cfg.Warnings, warnings...) {
 		fmt.Fprintln(std.err, "warning: "+warning)
+	}
+	if len(problems) > 0 {
+		printProblems(std.out, problems)
+		return errReported
 	}
 	fmt.Fprintln(std.out, "ok")
 	return nil

@@ -5,6 +5,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -17,7 +19,8 @@ Usage:
   raisinproxy --check-config --config FILE    print every problem, or ok
   raisinproxy passwd USER                     read a password, print a line for the users file
   raisinproxy stubs                           print SQL of the functions for schema browsers
-  raisinproxy adopt --config FILE             accept a Redis that lost state; adopt --help says more
+  raisinproxy adopt --config FILE             accept a Redis that lost state
+  raisinproxy help COMMAND                    say more about one of these commands
 
 Flags:
   --config FILE        configuration in TOML
@@ -83,7 +86,7 @@ func parseOptions(args []string, getenv func(string) string) (*options, error) {
 		}
 	}
 	if err := flags.Parse(args); err != nil {
-		return nil, doubleDash(err)
+		return nil, wrongFlag(err, flags)
 	}
 	flags.Visit(func(f *flag.Flag) {
 		if setting := settings[f.Name]; setting != nil {
@@ -91,15 +94,57 @@ func parseOptions(args []string, getenv func(string) string) (*options, error) {
 		}
 	})
 	o.command = flags.Args()
-	return o, nil
+	return o, o.checkFlags()
 }
 
-// doubleDash writes flags as our help does; package flag writes one dash.
-func doubleDash(err error) error {
+// wrongFlag words an error of package flag as this program's are worded.
+func wrongFlag(err error, known *flag.FlagSet) error {
 	if errors.Is(err, flag.ErrHelp) {
 		return err
 	}
+	if name, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); ok {
+		var names []string
+		known.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
+		return fmt.Errorf("unknown flag --%s; the nearest known flag is --%s", name, nearest(name, slices.Values(names)))
+	}
 	return errors.New(strings.NewReplacer(": -", ": --", " -", " --").Replace(err.Error()))
+}
+
+// checkFlags finds values that no configuration could make right. What the environment
+// says wrong is told with the configuration.
+func (o *options) checkFlags() error {
+	for _, setting := range []struct {
+		option
+		right func(string) error
+	}{{o.port, rightPort}, {o.logLevel, rightLogLevel}} {
+		if !strings.HasPrefix(setting.name, "--") {
+			continue
+		}
+		if err := setting.right(setting.value); err != nil {
+			return fmt.Errorf("%s %w", setting.name, err)
+		}
+	}
+	return nil
+}
+
+func rightPort(value string) error {
+	if _, err := strconv.ParseUint(value, 10, 16); err != nil {
+		return errors.New("must be a whole number from 0 to 65535")
+	}
+	return nil
+}
+
+func rightLogLevel(value string) error {
+	if err := new(slog.Level).UnmarshalText([]byte(value)); err != nil {
+		return errors.New("must be debug, info, warn or error")
+	}
+	return nil
+}
+
+// saysWhat tells whether there is something to serve, or to check.
+func (o *options) saysWhat() bool {
+	devMode, wrong := o.isDevMode()
+	return devMode || wrong != nil || o.config.given()
 }
 
 // isDevMode tells whether dev mode was asked for.
@@ -124,16 +169,16 @@ func (o *options) override(c *Config) (overridden map[string]string, problems []
 	}
 	if o.port.given() {
 		overridden["pgwire.port"] = o.port.name
-		port, err := strconv.ParseUint(o.port.value, 10, 16)
-		if err != nil {
-			problems = append(problems, problem{key: o.port.name, text: "must be a whole number from 0 to 65535"})
+		if err := rightPort(o.port.value); err != nil {
+			problems = append(problems, problem{key: o.port.name, text: err.Error()})
 		}
-		c.PGWire.Port = int(port)
+		c.PGWire.Port, _ = strconv.Atoi(o.port.value)
 	}
 	if o.logLevel.given() {
-		if err := c.LogLevel.UnmarshalText([]byte(o.logLevel.value)); err != nil {
-			problems = append(problems, problem{key: o.logLevel.name, text: "must be debug, info, warn or error"})
+		if err := rightLogLevel(o.logLevel.value); err != nil {
+			problems = append(problems, problem{key: o.logLevel.name, text: err.Error()})
 		}
+		_ = c.LogLevel.UnmarshalText([]byte(o.logLevel.value)) // the default, if it is wrong
 	}
 	return overridden, problems
 }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"raisinproxy/pgwire/auth"
+	"raisinproxy/sqlfuncs"
 )
 
 const passwdHelp = `Usage: raisinproxy passwd USER
@@ -28,6 +29,9 @@ input, and prints a line for the users file with a SCRAM-SHA-256 verifier:
 func passwd(user string, in *os.File, out, prompts io.Writer) error {
 	if _, err := auth.Line(user, ""); err != nil {
 		return err
+	}
+	if user == sqlfuncs.Anonymous {
+		fmt.Fprintln(prompts, "warning: user anonymous may call no function of the proxy, not even with a password")
 	}
 	password, err := readNewPassword(user, in, prompts)
 	if err != nil {

@@ -35,6 +35,7 @@ func (c *LocksConfig) redisOptions(log *slog.Logger) redis.Options {
 		MaxTTL:         c.MaxTTL,
 		MaxClockSkew:   r.MaxClockSkew,
 		Retention:      r.Retention,
+		MaxPools:       c.MaxPoolsPerTenant,
 		WaitReplicas:   r.WaitReplicas,
 		WaitTimeout:    r.WaitTimeout,
 		StateFile:      r.StateFile,
@@ -50,6 +51,11 @@ func (k *checker) checkRedis() {
 	}
 	if r.StateFile == "" && !k.wrong("locks.redis.state_file") {
 		k.add("locks.redis.state_file", "must not be empty: without it a loss of state is not noticed across a restart")
+	}
+	if r.StateFile != "" && k.cfg.Locks.Enabled && k.cfg.Locks.Backend == backendRedis {
+		if err := unwritable(r.StateFile); err != nil {
+			k.add("locks.redis.state_file", "cannot be kept: %v", err)
+		}
 	}
 	if r.Namespace == "" && !k.wrong("locks.redis.namespace") {
 		k.add("locks.redis.namespace", "must not be empty")
@@ -95,11 +101,8 @@ func adopt(ctx context.Context, o *options, args []string, std streams) error {
 	flags.BoolVar(&a.AllowCreate, "allow-create", false, "")
 	err := flags.Parse(args)
 	switch {
-	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprint(std.out, adoptHelp)
-		return nil
 	case err != nil:
-		return usagef("adopt: %v", doubleDash(err))
+		return usagef("adopt: %v", wrongFlag(err, flags))
 	case flags.NArg() > 0:
 		return usagef("adopt takes no argument but its flags")
 	case *config == "":

@@ -26,9 +26,12 @@ func newServers(t *testing.T) *servers {
 	a := newAuthority(t, s.dir, "ca")
 	a.issue(t, "server", &x509.Certificate{IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}})
 	for _, name := range []string{"alice", "dora", "anonymous"} {
-		s.issue(t, a, name, name)
+		s.issue(t, a, name, pkix.Name{CommonName: name})
 	}
-	s.issue(t, newAuthority(t, s.dir, "other"), "stranger", "alice")
+	s.issue(t, a, "two", pkix.Name{ExtraNames: []pkix.AttributeTypeAndValue{
+		{Type: []int{2, 5, 4, 3}, Value: "alice"}, {Type: []int{2, 5, 4, 3}, Value: "dora"},
+	}})
+	s.issue(t, newAuthority(t, s.dir, "other"), "stranger", pkix.Name{CommonName: "alice"})
 	s.write(t, "users.txt", "\"alice\" \"pencil\"\n\"bob\" \"\"\n\"anonymous\" \"pencil\"\n")
 	s.write(t, "no-anonymous.txt", "\"alice\" \"pencil\"\n") // auth_query has the others
 	s.write(t, "map.txt", "\"CN=alice\" \"root\"\n\"CN=dora\" \"anonymous\"\n")
@@ -36,10 +39,10 @@ func newServers(t *testing.T) *servers {
 }
 
 // issue has a certificate for a client; its key, too, in PKCS #8 DER, which is what JDBC reads.
-func (s *servers) issue(t *testing.T, a *authority, name, commonName string) {
+func (s *servers) issue(t *testing.T, a *authority, name string, subject pkix.Name) {
 	t.Helper()
 	_, key := a.issue(t, name, &x509.Certificate{
-		Subject: pkix.Name{CommonName: commonName}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+		Subject: subject, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	})
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
@@ -78,9 +81,11 @@ func configOf(t *testing.T, a *attempt) string {
 	case "auth_query":
 		users = "no-anonymous.txt"
 		more = fmt.Sprintf(`
-auth_query = "SELECT * FROM (VALUES ('carol', 'pencil'), ('anonymous', 'stencil')) AS known (name, secret) WHERE name = $1"
+auth_query = "SELECT * FROM (VALUES ('carol', 'pencil'), ('nora', NULL), ('anonymous', 'stencil')) AS known (name, secret) WHERE name = $1"
+allow_anonymous_sql = true
 [upstream]
-url = %q`, wiretest.PostgresURL(t))
+url = %q
+auth_user = "bob"`, wiretest.PostgresURL(t))
 	case "cert_map_file":
 		more = `cert_map_file = "map.txt"`
 	}

@@ -63,6 +63,9 @@ var comers = []comer{
 	}},
 	{"scram-sha-256 password", "found by `auth_query`, right password", []way{{user: "carol", password: "pencil", with: "auth_query"}}},
 	{"scram-sha-256 password", "found by `auth_query`, wrong password", []way{{user: "carol", password: "wrong", with: "auth_query"}}},
+	{"scram-sha-256 password", "found by `auth_query` with NULL instead of a verifier", []way{
+		{user: "nora", password: "pencil", with: "auth_query"}, {user: "nora", with: "auth_query"},
+	}},
 	{"scram-sha-256 password", "`anonymous`, in the users file or found by `auth_query`, right password", []way{
 		{user: "anonymous", password: "pencil"}, {user: "anonymous", password: "stencil", with: "auth_query"},
 	}},
@@ -75,8 +78,10 @@ var comers = []comer{
 
 	{"cert", "with a certificate whose common name is the user's", []way{{user: "alice", cert: "alice"}}},
 	{"cert", "with a certificate of which `cert_map_file` lists a name for the user", []way{{user: "root", cert: "alice", with: "cert_map_file"}}},
-	{"cert", "with another's certificate", []way{
+	{"cert", "with another's certificate, or one of two common names", []way{
 		{user: "alice", cert: "dora", told: notTheirs("alice")},
+		{user: "alice", cert: "two", told: notTheirs("alice")}, {user: "dora", cert: "two", told: notTheirs("dora")},
+		{user: "root", cert: "two", with: "cert_map_file", told: notTheirs("root")},
 		{user: "alice", cert: "alice", with: "cert_map_file", told: notTheirs("alice")}, // the map replaces common names
 	}},
 	{"cert", "with a certificate that `tls_client_ca` does not vouch for", []way{{user: "alice", cert: "stranger", told: noCert}}},

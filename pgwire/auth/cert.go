@@ -3,6 +3,7 @@ package auth
 import (
 	"bytes"
 	"crypto/x509"
+	"encoding/asn1"
 	"errors"
 	"fmt"
 	"os"
@@ -101,11 +102,30 @@ func certNames(cert *x509.Certificate) []string {
 	return names
 }
 
+// commonNames counts them.
+func commonNames(cert *x509.Certificate) (n int) {
+	for _, name := range cert.Subject.Names {
+		if name.Type.Equal(commonNameType) {
+			n++
+		}
+	}
+	return n
+}
+
+var commonNameType = asn1.ObjectIdentifier{2, 5, 4, 3}
+
 // checkCert lets in whoever has shown a certificate for this user. The hand-shake has
 // verified that it is the client's.
 func (x *Exchange) checkCert() (Step, error) {
 	if x.channel.Client == nil {
 		return Step{}, pgerr.Fatalf(codes.InvalidAuthorizationSpecification, "connection requires a valid client certificate")
+	}
+	if n := commonNames(x.channel.Client); n > 1 {
+		// The last to some, the first to others (PostgreSQL among them): so whose it is
+		// cannot be said.
+		e := pgerr.Fatalf(codes.InvalidAuthorizationSpecification, "certificate authentication failed for user \"%s\"", x.id.User)
+		e.Cause = fmt.Errorf("the certificate has %d common names", n)
+		return Step{}, e
 	}
 	if !x.certMap.allows(x.channel.Client, x.id.User) {
 		e := pgerr.Fatalf(codes.InvalidAuthorizationSpecification, "certificate authentication failed for user \"%s\"", x.id.User)

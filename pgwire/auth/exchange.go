@@ -48,7 +48,9 @@ type Exchange struct {
 	doomed  error // why this exchange must fail, whatever the client proves
 	scram   scramServer
 
-	start func() (Step, error)
+	// decides: the next step says whether the client is let in.
+	decides bool
+	start   func() (Step, error)
 	// respond takes the client's next message; nil when none is expected.
 	respond func(body []byte) (Step, error)
 	// awaited is PostgreSQL's name for that message.
@@ -85,6 +87,10 @@ func (x *Exchange) Respond(typ byte, body []byte) (Step, error) {
 	return respond(body)
 }
 
+// Decides says whether the next step, Start or Respond, judges what the client has shown of
+// a secret: a front end may let it wait, so that nobody tries many.
+func (x *Exchange) Decides() bool { return x.decides }
+
 // Limit is the greatest length of the message that is awaited, as the protocol counts it.
 func (x *Exchange) Limit() int {
 	if x.awaited == awaitedSASL {
@@ -120,8 +126,15 @@ func (x *Exchange) acceptAfter(messages ...pgproto3.BackendMessage) (Step, error
 
 // ask sends m and waits for an answer of the kind that awaited names.
 func (x *Exchange) ask(m pgproto3.BackendMessage, awaited string, respond func([]byte) (Step, error)) (Step, error) {
-	x.awaited, x.respond = awaited, respond
+	x.awaited, x.respond, x.decides = awaited, respond, false
 	return Step{Messages: []pgproto3.BackendMessage{m}}, nil
+}
+
+// askLast sends m and waits for the answer that decides.
+func (x *Exchange) askLast(m pgproto3.BackendMessage, awaited string, respond func([]byte) (Step, error)) (Step, error) {
+	step, err := x.ask(m, awaited, respond)
+	x.decides = true
+	return step, err
 }
 
 // fail gives the one answer to every wrong name and every wrong password, so that
@@ -148,7 +161,7 @@ func (x *Exchange) refuseCleartext() (Step, error) {
 }
 
 func (x *Exchange) askPassword() (Step, error) {
-	return x.ask(&pgproto3.AuthenticationCleartextPassword{}, "password", x.checkPassword)
+	return x.askLast(&pgproto3.AuthenticationCleartextPassword{}, "password", x.checkPassword)
 }
 
 func (x *Exchange) checkPassword(body []byte) (Step, error) {
@@ -220,7 +233,7 @@ func (x *Exchange) scramFirst(body []byte) (Step, error) {
 	if err != nil {
 		return Step{}, err
 	}
-	return x.ask(&pgproto3.AuthenticationSASLContinue{Data: []byte(challenge)}, awaitedSASL, x.scramFinal)
+	return x.askLast(&pgproto3.AuthenticationSASLContinue{Data: []byte(challenge)}, awaitedSASL, x.scramFinal)
 }
 
 func (x *Exchange) scramFinal(body []byte) (Step, error) {

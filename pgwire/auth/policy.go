@@ -57,6 +57,7 @@ type Policy struct {
 	method         Method
 	allowAnonymous bool
 	certMap        *CertMap
+	salts          saltSecret
 	users          atomic.Pointer[Users]
 }
 
@@ -70,6 +71,9 @@ type PolicyOptions struct {
 	AllowAnonymous bool
 	// CertMap says whose a certificate is under Cert; nil: that of its common name.
 	CertMap *CertMap
+	// SaltSecret makes the salts of names without a verifier; see LoadSaltSecret. Without
+	// it they are others with each Policy.
+	SaltSecret []byte
 }
 
 // NewPolicy makes a policy.
@@ -79,7 +83,10 @@ func NewPolicy(o PolicyOptions) (*Policy, error) {
 	default:
 		return nil, fmt.Errorf("unknown authentication method %q", o.Method)
 	}
-	p := &Policy{method: o.Method, allowAnonymous: o.AllowAnonymous, certMap: o.CertMap}
+	p := &Policy{method: o.Method, allowAnonymous: o.AllowAnonymous, certMap: o.CertMap, salts: o.SaltSecret}
+	if len(p.salts) == 0 {
+		p.salts = newSaltSecret()
+	}
 	p.SetUsers(o.Users)
 	return p, nil
 }
@@ -121,14 +128,14 @@ func (p *Policy) Begin(user string, channel Channel, found *User) *Exchange {
 		x.id.Method = Anonymous
 		x.start = x.accept
 	case p.method == Cert:
-		x.start = x.checkCert
+		x.start, x.decides = x.checkCert, true
 	case p.method == Password && !channel.Encrypted:
 		x.start = x.refuseCleartext
 	case p.method == Password:
-		x.cred, x.doomed = users.credential(listed, user)
+		x.cred, x.doomed = users.credential(listed, user, p.salts)
 		x.start = x.askPassword
 	default:
-		x.cred, x.doomed = users.credential(listed, user)
+		x.cred, x.doomed = users.credential(listed, user, p.salts)
 		x.start = x.offerSASL
 	}
 	return x

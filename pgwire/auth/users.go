@@ -118,14 +118,14 @@ func (u *User) GoString() string { return fmt.Sprintf("auth.User(%q)", u.Name) }
 
 // credential is what to check a connection of this name against. The error, if any,
 // is why it must fail in the end.
-func (u *Users) credential(listed *User, name string) (*credential, error) {
+func (u *Users) credential(listed *User, name string, salts saltSecret) (*credential, error) {
 	switch {
 	case listed == nil:
-		return mockCredential(name, u.iterationsOfUnknown()), errUnknownUser
+		return mockCredential(salts.saltOf(name), u.iterationsOfUnknown()), errUnknownUser
 	case listed.cred == nil:
-		return mockCredential(name, u.iterationsOfUnknown()), errNoSecret
+		return mockCredential(salts.saltOf(name), u.iterationsOfUnknown()), errNoSecret
 	}
-	return listed.cred, nil
+	return listed.cred.salted(salts.saltOf(name)), nil
 }
 
 func (u *Users) iterationsOfUnknown() int {
@@ -177,10 +177,16 @@ func parseLine(line string) (*User, error) {
 	return user, nil
 }
 
+// MaxNameBytes is the length of the longest name that anybody can log in by: clients'
+// names are cut there, as PostgreSQL cuts them, so a longer one here would never match.
+const MaxNameBytes = 63
+
 func checkName(name string) error {
 	switch {
 	case name == "":
 		return errors.New("the user name is empty")
+	case len(name) > MaxNameBytes:
+		return fmt.Errorf("the user name has %d bytes, and nobody can log in by one of more than %d", len(name), MaxNameBytes)
 	case !utf8.ValidString(name):
 		return errors.New("the user name is not valid UTF-8")
 	}
@@ -215,7 +221,7 @@ func parseSecret(user, secret string) (*credential, error) {
 		}
 		return cred, nil
 	}
-	return plaintextCredential(user, secret), nil
+	return plaintextCredential(secret), nil
 }
 
 // isMD5 as PostgreSQL tells it: anything else that begins with md5 is a password.

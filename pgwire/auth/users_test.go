@@ -53,6 +53,8 @@ func TestUsersFileErrors(t *testing.T) {
 		{`"alice" "hunter2" "acme" "hunter2"`, `unexpected text after the third field`},
 		{`"" "hunter2"`, `the user name is empty`},
 		{"\"\xff\" \"hunter2\"", `the user name is not valid UTF-8`},
+		{`"` + strings.Repeat("a", 64) + `" "hunter2"`, `the user name has 64 bytes, and nobody can log in by one of more than 63`},
+		{`"` + strings.Repeat("é", 32) + `" "hunter2"`, `the user name has 64 bytes, and nobody can log in by one of more than 63`},
 		{`"alice" "hunter2" ""`, `the tenant (third field) must be some valid UTF-8; without the field it is default`},
 		{"\"alice\" \"hunter2\x00\"", `the line has a NUL character`},
 		{`"first" "hunter2"`, `user "first" is defined on line 1 already`},
@@ -117,7 +119,7 @@ func TestLoadUsers(t *testing.T) {
 }
 
 func TestLineIsReadBack(t *testing.T) {
-	for _, name := range []string{"alice", `a"b`, "; no comment", "# nor this", " spaced ", "émile"} {
+	for _, name := range []string{"alice", strings.Repeat("a", 63), `a"b`, "; no comment", "# nor this", " spaced ", "émile"} {
 		line, err := Line(name, `se"cret`)
 		if err != nil {
 			t.Fatal(err)
@@ -126,7 +128,7 @@ func TestLineIsReadBack(t *testing.T) {
 			t.Errorf("%s: %v", line, err)
 		}
 	}
-	for _, name := range []string{"", "a\nb", "a\rb", "a\x00", "\xff"} {
+	for _, name := range []string{"", strings.Repeat("a", 64), "a\nb", "a\rb", "a\x00", "\xff"} {
 		if line, err := Line(name, "x"); err == nil {
 			t.Errorf("made %q", line)
 		}

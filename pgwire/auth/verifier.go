@@ -62,9 +62,21 @@ func deriveKeys(password string, salt []byte, iterations int) keys {
 // credential is what one exchange is checked against. It is safe for concurrent
 // use.
 type credential struct {
-	salt       []byte
+	salt       []byte // nil: the one that the policy derives from the name
 	iterations int
-	keys       func() *keys
+	keysFor    func(salt []byte) *keys
+}
+
+func (c *credential) keys() *keys { return c.keysFor(c.salt) }
+
+// salted is c with a salt, should it have none of its own.
+func (c *credential) salted(salt []byte) *credential {
+	if c.salt != nil {
+		return c
+	}
+	with := *c
+	with.salt = salt
+	return &with
 }
 
 // verify tells whether this is the password, in a time that does not depend on
@@ -79,38 +91,32 @@ func (c *credential) verify(password string) bool {
 //
 // Its salt is that of an unknown user, so that a client cannot tell them apart, and
 // stays the same when the file is read again.
-func plaintextCredential(user, password string) *credential {
-	salt := derivedSalt(user)
+func plaintextCredential(password string) *credential {
+	var mu sync.Mutex
+	var hashedWith string
+	var hashed *keys
 	return &credential{
-		salt:       salt,
 		iterations: defaultIterations,
-		keys: sync.OnceValue(func() *keys {
-			k := deriveKeys(password, salt, defaultIterations)
-			return &k
-		}),
+		keysFor: func(salt []byte) *keys {
+			mu.Lock()
+			defer mu.Unlock()
+			if hashed == nil || hashedWith != string(salt) {
+				k := deriveKeys(password, salt, defaultIterations)
+				hashedWith, hashed = string(salt), &k
+			}
+			return hashed
+		},
 	}
 }
 
 // mockCredential is for exchanges that must fail without showing it before the end.
-func mockCredential(user string, iterations int) *credential {
+func mockCredential(salt []byte, iterations int) *credential {
 	return &credential{
-		salt:       derivedSalt(user),
+		salt:       salt,
 		iterations: iterations,
-		keys:       func() *keys { return &keys{} },
+		keysFor:    func([]byte) *keys { return &keys{} },
 	}
 }
-
-// derivedSalt is the same for a name as long as the process lives: a salt that
-// changed at every attempt would tell that the user does not exist.
-func derivedSalt(user string) []byte {
-	return mac(processSecret(), user)[:saltBytes]
-}
-
-var processSecret = sync.OnceValue(func() []byte {
-	secret := make([]byte, sha256.Size)
-	rand.Read(secret) // never fails: see crypto/rand
-	return secret
-})
 
 var errBadVerifier = errors.New("malformed SCRAM-SHA-256 verifier, " +
 	"expected SCRAM-SHA-256$<iterations>:<salt>$<stored key>:<server key>")
@@ -134,5 +140,5 @@ func parseVerifier(verifier string) (*credential, error) {
 		return nil, errBadVerifier
 	}
 	k := &keys{stored: [sha256.Size]byte(stored), server: [sha256.Size]byte(server)}
-	return &credential{salt: salt, iterations: int(iterations), keys: func() *keys { return k }}, nil
+	return &credential{salt: salt, iterations: int(iterations), keysFor: func([]byte) *keys { return k }}, nil
 }

@@ -49,6 +49,12 @@ var mutants = []mutant{
 	{"wall-clock lease", "lease.go", "s.clock.Boot()", "time.Duration(s.clock.Wall().UnixNano())"},
 	{"deadline overflows", "lease.go", "if ttl > math.MaxInt64-now {", "if ttl > math.MaxInt64-now && false {"},
 
+	{"pools of a tenant not counted", "tenants.go", "t.pools[tenant] >= t.limit {", "false {"},
+	{"one pool more than the limit", "tenants.go", "t.pools[tenant] >= t.limit {", "t.pools[tenant] > t.limit {"},
+	{"pools counted for all tenants together", "tenants.go", "return string(key[n : n+int(length)])", "return \"\""},
+	{"pools not counted again after a restart", "recovery.go", "		r.store.tenants.found(tenantOf(id))\n", ""},
+	{"a refused pool is made", "pool.go", "return backend.Claimed{}, basis{}, backend.ErrTooManyPools", "sh.pools[string(id)] = &pool{remaining: capacity}; return backend.Claimed{}, basis{}, backend.ErrTooManyPools"},
+
 	{"token = now only", "token.go", "max(last+1, micros)", "micros"},
 	{"token = last + 1 only", "token.go", "max(last+1, micros)", "max(last+1, micros*0)"},
 	{"token may repeat", "token.go", "max(last+1, micros)", "max(last, micros)"},

@@ -18,6 +18,7 @@ func one(name, tests, file, from, to string) mutant {
 const (
 	locks     = "TestConformance$/^(lock|token)$"
 	pools     = "TestConformance$/^(inventory|names)$/(count|restock|claim|capacity|pool)"
+	limits    = "TestConformance$/^limit$"
 	racing    = "TestConformance$/^concurrent$"
 	names     = "TestConformance$/^names$|TestNames"
 	repeated  = "Dropped|Duplicated|Copy|Repeated|Time"
@@ -45,6 +46,12 @@ var mutants = []mutant{
 	one("what was written is taken for unsent", cancelled+"|InDoubt", "call.go", "c.copied = true\n", ""),
 	one("an answer after the lease is delivered", cancelled, "lock.go", "|| time.Since(sent) < ttl {", "|| time.Since(sent) >= 0 {"),
 	one("a late grant is not released", "NotDelivered", "lock.go", "if _, err := s.release(ctx, id, grant.Token); err != nil {", "if false {"),
+
+	one("pools of a tenant not counted", limits, "lua/reserve.lua", "if redis.call('HLEN', key) >= limit then", "if false then"),
+	one("one pool more than the limit", limits, "lua/reserve.lua", "redis.call('HLEN', key) >= limit", "redis.call('HLEN', key) > limit"),
+	one("a pool counts each time", limits+"|NotedOnly", "lua/reserve.lua", "if noted == 1 then", "if false then"),
+	one("pools made before they are counted", limits, "inventory.go", "n, capacity, !limited)", "n, capacity, true)"),
+	one("pools counted by branch", limits, "inventory.go", "tenantKey(s.opts.Namespace, scope.Tenant)", "tenantKey(s.opts.Namespace, scope.Tenant+scope.Repository+scope.Branch)"),
 
 	one("token = now only", locks+"|Tokens", "lua/acquire.lua", "math.max(tonumber(last) + 1, tonumber(now), tonumber(floor) + 1)", "tonumber(now)"),
 	one("token = last + 1 only", locks, "lua/acquire.lua", "math.max(tonumber(last) + 1, tonumber(now), tonumber(floor) + 1)", "tonumber(last) + 1"),

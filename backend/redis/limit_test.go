@@ -1,0 +1,30 @@
+package redis
+
+import (
+	"errors"
+	"testing"
+
+	"raisinproxy/backend"
+	"raisinproxy/backend/redis/redistest"
+)
+
+// TestAPoolThatWasNotedOnly: whoever noted its name and could not make it has lost nothing,
+// and the place is the pool's.
+func TestAPoolThatWasNotedOnly(t *testing.T) {
+	t.Parallel()
+	o := options(t, redistest.URL(t))
+	o.MaxPools = 1
+	s := open(t, o)
+	scope := backend.Scope{Tenant: "t", Repository: "r", Branch: "b"}
+	for range 2 {
+		if err := s.reserve(t.Context(), scope, "noted"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Claim(t.Context(), scope, "another", 1, 10); !errors.Is(err, backend.ErrTooManyPools) {
+		t.Errorf("another pool: %v", err)
+	}
+	if c, err := s.Claim(t.Context(), scope, "noted", 1, 10); err != nil || c.Remaining != 9 {
+		t.Errorf("the noted one: %+v, %v", c, err)
+	}
+}

@@ -1,0 +1,219 @@
+package sqlfuncs
+
+import (
+	"container/heap"
+	"context"
+	"errors"
+	"hash/maphash"
+	"sync"
+	"time"
+
+	"github.com/jeroenrinzema/psql-wire/codes"
+
+	"raisinproxy/backend"
+	"raisinproxy/sqlfuncs/pgerr"
+)
+
+// leaseCount is a backend that knows how many live leases each user took through it. They
+// count from before the backend is asked, so that many at once do not pass the limit, and
+// until they are released or over by this process's own clock. It is safe for concurrent
+// use.
+type leaseCount struct {
+	backend.Backend
+
+	limit int
+	seed  maphash.Seed
+
+	mu    sync.Mutex
+	users map[string]*leaseUser
+	held  map[uint64]*heldLease // by the hash of scope and key: two of one hash count once
+	ends  leaseEnds
+	spare []*heldLease
+}
+
+// leaseUser is somebody who has leases, or is about to.
+type leaseUser struct {
+	name string
+	live int
+}
+
+// heldLease is one lease.
+type heldLease struct {
+	user  *leaseUser
+	id    uint64
+	until time.Time
+	at    int // its place in leaseEnds
+}
+
+// maxSpareLeases bounds what is kept for the next leases.
+const maxSpareLeases = 1024
+
+func newLeaseCount(b backend.Backend, limit int) *leaseCount {
+	return &leaseCount{
+		Backend: b, limit: limit, seed: maphash.MakeSeed(),
+		users: map[string]*leaseUser{}, held: map[uint64]*heldLease{},
+	}
+}
+
+// Immediate is that of the backend.
+func (c *leaseCount) Immediate() bool { return immediate(c.Backend) }
+
+// idOf stands for a key: not the text of it, which is the caller's.
+func (c *leaseCount) idOf(scope backend.Scope, key string) uint64 {
+	var h maphash.Hash
+	h.SetSeed(c.seed)
+	for _, part := range [...]string{scope.Tenant, scope.Repository, scope.Branch, key} {
+		maphash.WriteComparable(&h, len(part))
+		h.WriteString(part)
+	}
+	return h.Sum64()
+}
+
+// acquireFor is Acquire for a user, or 53400.
+func (c *leaseCount) acquireFor(ctx context.Context, user string, scope backend.Scope, key string, ttl time.Duration) (backend.Grant, error) {
+	u, ok := c.begin(user)
+	if !ok {
+		return backend.Grant{}, pgerr.Newf(codes.ConfigurationLimitExceeded, "user \"%s\" has as many locks as one user may have", user).
+			WithHint("The limit is max_leases_per_user in [locks] of the server config.")
+	}
+	grant, err := c.Acquire(ctx, scope, key, ttl)
+	c.end(u, c.idOf(scope, key), ttl, grant.Acquired, err != nil && !isUnchanged(err))
+	return grant, err
+}
+
+// isUnchanged says whether an error leaves no doubt that nothing was applied.
+func isUnchanged(err error) bool {
+	for _, certain := range []error{
+		backend.ErrUnavailable, backend.ErrOutOfResources, backend.ErrUnwritable, backend.ErrStateLost, backend.ErrTokensExhausted,
+	} {
+		if errors.Is(err, certain) {
+			return !errors.Is(err, backend.ErrInDoubt)
+		}
+	}
+	return false
+}
+
+// begin counts a lease that is about to be asked for, unless there are too many.
+func (c *leaseCount) begin(user string) (*leaseUser, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.expire(time.Now())
+	u := c.users[user]
+	if u == nil {
+		u = &leaseUser{name: user}
+	}
+	if u.live >= c.limit {
+		return nil, false
+	}
+	u.live++
+	c.users[user] = u
+	return u, true
+}
+
+// end notes what became of it. One that may have been granted counts, unless the key is
+// known to be somebody's.
+func (c *leaseCount) end(u *leaseUser, id uint64, ttl time.Duration, granted, maybe bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known := c.held[id]
+	if !granted && (!maybe || known != nil) {
+		c.drop(u)
+		return
+	}
+	if known != nil {
+		c.remove(known) // over, by the backend's clock
+	}
+	l := c.fresh()
+	*l = heldLease{user: u, id: id, until: time.Now().Add(ttl)}
+	c.held[id] = l
+	heap.Push(&c.ends, l)
+}
+
+// Release implements backend.Locker.
+func (c *leaseCount) Release(ctx context.Context, scope backend.Scope, key string, token int64) (bool, error) {
+	released, err := c.Backend.Release(ctx, scope, key, token)
+	if released {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if l := c.held[c.idOf(scope, key)]; l != nil {
+			c.remove(l)
+		}
+	}
+	return released, err
+}
+
+// Renew implements backend.Locker.
+func (c *leaseCount) Renew(ctx context.Context, scope backend.Scope, key string, token int64, ttl time.Duration) (bool, error) {
+	renewed, err := c.Backend.Renew(ctx, scope, key, token, ttl)
+	if renewed {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if l := c.held[c.idOf(scope, key)]; l != nil {
+			if until := time.Now().Add(ttl); until.After(l.until) {
+				l.until = until
+				heap.Fix(&c.ends, l.at)
+			}
+		}
+	}
+	return renewed, err
+}
+
+// expire forgets the leases that are over.
+func (c *leaseCount) expire(now time.Time) {
+	for len(c.ends) > 0 && !c.ends[0].until.After(now) {
+		c.remove(c.ends[0])
+	}
+}
+
+func (c *leaseCount) remove(l *heldLease) {
+	heap.Remove(&c.ends, l.at)
+	delete(c.held, l.id)
+	c.drop(l.user)
+	*l = heldLease{}
+	if len(c.spare) < maxSpareLeases {
+		c.spare = append(c.spare, l)
+	}
+}
+
+func (c *leaseCount) fresh() *heldLease {
+	n := len(c.spare)
+	if n == 0 {
+		return new(heldLease)
+	}
+	l := c.spare[n-1]
+	c.spare = c.spare[:n-1]
+	return l
+}
+
+// drop takes one from a user's count, and forgets who has none.
+func (c *leaseCount) drop(u *leaseUser) {
+	if u.live--; u.live == 0 {
+		delete(c.users, u.name)
+	}
+}
+
+// leaseEnds is a heap of leases, the one that ends first on top.
+type leaseEnds []*heldLease
+
+func (e leaseEnds) Len() int           { return len(e) }
+func (e leaseEnds) Less(i, j int) bool { return e[i].until.Before(e[j].until) }
+func (e leaseEnds) Swap(i, j int) {
+	e[i], e[j] = e[j], e[i]
+	e[i].at, e[j].at = i, j
+}
+
+// Push is heap.Interface's.
+func (e *leaseEnds) Push(x any) {
+	l := x.(*heldLease)
+	l.at = len(*e)
+	*e = append(*e, l)
+}
+
+// Pop is heap.Interface's.
+func (e *leaseEnds) Pop() any {
+	last := len(*e) - 1
+	l := (*e)[last]
+	(*e)[last] = nil
+	*e = (*e)[:last]
+	return l
+}
