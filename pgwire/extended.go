@@ -252,6 +252,10 @@ func readFormats(m *message, into formats) formats {
 	return into
 }
 
+func errPortalExists(name []byte) error {
+	return pgerr.Newf(codes.DuplicateCursor, "cursor \"%s\" already exists", name)
+}
+
 func (s *session) newPortal(name []byte, st *planner.Statement) (*portal, error) {
 	if len(name) == 0 {
 		p := &s.unnamedPortal
@@ -260,7 +264,7 @@ func (s *session) newPortal(name []byte, st *planner.Statement) (*portal, error)
 		return p, nil
 	}
 	if s.portals[string(nameKey(name))] != nil {
-		return nil, pgerr.Newf(codes.DuplicateCursor, "cursor \"%s\" already exists", name)
+		return nil, errPortalExists(name)
 	}
 	if err := s.roomForPortal(); err != nil {
 		return nil, err

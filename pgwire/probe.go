@@ -1,6 +1,7 @@
 package pgwire
 
 import (
+	"cmp"
 	"encoding/binary"
 
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -51,6 +52,31 @@ func (s *session) probe(st *planner.Statement, declared []datum.Type) (*planner.
 		return nil, m.Refused
 	}
 	return &known, nil
+}
+
+// wrongOrTaken is why a text of the upstream's cannot be prepared under a name of ours: what is
+// wrong with it, which PostgreSQL looks at first, else that the name is taken.
+func (s *session) wrongOrTaken(name string, text []byte, declared []datum.Type) error {
+	s.up.openSeries()
+	err := s.askWhetherFine(
+		&pgproto3.Close{ObjectType: 'S', Name: probeName},
+		&pgproto3.Parse{Name: probeName, Query: string(text), ParameterOIDs: oids(declared)},
+		&pgproto3.Close{ObjectType: 'S', Name: probeName})
+	return cmp.Or(err, errStatementExists(name))
+}
+
+// askWhetherFine asks for nothing but what is wrong with messages.
+func (s *session) askWhetherFine(messages ...pgproto3.FrontendMessage) error {
+	fs, err := s.ask(messages...)
+	if err != nil {
+		return err
+	}
+	return s.each(fs, func(kind byte, body []byte) error {
+		if kind == 'E' {
+			return refusal(body)
+		}
+		return nil
+	})
 }
 
 func oids(types []datum.Type) []uint32 {

@@ -93,7 +93,7 @@ func (s *session) wrong(st *planner.Statement) error {
 		if s.executesWithin(st) {
 			return errExecuteWithin
 		}
-		if s.preparesOurs(st) {
+		if s.preparesOurs(st) && !isPrepared(st.Action) { // one of ours says so when it runs
 			return errStatementExists(st.Prepares)
 		}
 		if isEmptyBranch(st) {

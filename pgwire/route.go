@@ -46,12 +46,13 @@ func (s *session) route(kind byte, body []byte) verdict {
 		return s.routeParse(body)
 	case 'B':
 		m := message{rest: body}
-		portal, statement := s.known(m.text()), s.known(m.text())
-		ours := s.isOurs('S', statement)
-		if !ours {
-			s.replacePortal(portal)
+		portal, statement := s.known(m.text()), m.text()
+		if s.isOurs('S', s.known(statement)) {
+			return s.routeNamed(kind, body, true, s.bind)
 		}
-		return s.routeNamed(kind, body, ours, s.bind)
+		if v := s.replacePortal(portal, statement); v != ourTurn {
+			return v
+		}
 	case 'E':
 		m := message{rest: body}
 		return s.routeNamed(kind, body, s.isOurs('P', s.known(m.text())), s.execute)
@@ -269,12 +270,16 @@ func isSelect(st *planner.Statement) bool {
 	return ok
 }
 
-// forgetUnnamed drops the unnamed statement and portal, as every simple query does. Those
-// of the upstream, which gets no query, are there still.
+// forgetUnnamed drops the unnamed statement and portal, as every simple query does, but the
+// portal of a failed transaction. Those of the upstream, which gets no query, are there
+// still.
 func (s *session) forgetUnnamed() {
+	s.unnamed, s.unnamedVoid = nil, s.up != nil
+	if s.txState() == failed {
+		return
+	}
 	s.closeUpstream(&s.unnamedPortal)
-	s.unnamed, s.unnamedPortal.state = nil, portalAbsent
-	s.unnamedVoid, s.portalVoid = s.up != nil, s.up != nil
+	s.unnamedPortal.state, s.portalVoid = portalAbsent, s.up != nil
 }
 
 func (s *session) routeParse(body []byte) verdict {
@@ -293,10 +298,10 @@ func (s *session) routeParse(body []byte) verdict {
 	case v != needInput:
 		return v
 	case script == nil && len(name) > 0 && s.isOurs('S', name):
-		if v := s.turn(false); v != ourTurn {
+		if v := s.mixedTurn(); v != ourTurn {
 			return v
 		}
-		return s.failSeries(s.keep(string(name), emptyStatement)) // it exists
+		return s.failSeries(s.wrongOrTaken(string(name), raw, declared))
 	case script == nil:
 		if len(name) == 0 {
 			s.unnamed, s.unnamedVoid = nil, false
