@@ -3,7 +3,7 @@
 # the build cache but what testdata/install.sh says it installs.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test race lint vulncheck fuzz bench gobench torture clients deps mutants kill
+.PHONY: help run build test race lint vulncheck fuzz bench gobench torture clients pgsuites deps mutants kill
 
 GO ?= go
 # The parser of PostgreSQL is C. Said aloud, so that a missing compiler is the error.
@@ -87,6 +87,9 @@ torture: deps ## histories under faults on every backend, each for DURATION=60s;
 
 clients: deps ## the client programs against the server; TESTFLAGS="-run TestClients/psycopg2"
 	$(GO) test -count=1 -run '^TestClients' -v $(TESTFLAGS) ./cmd/raisinproxy
+
+pgsuites: build ## PostgreSQL's regression and isolation suites, directly and through the server; ARGS="isolation nowait"
+	@bash testdata/pgsuites/run.sh $(ARGS)
 
 deps: ## gets a PostgreSQL to compare with, a Redis, and the clients (apt-get, npm), if missing
 	@sh testdata/install.sh

@@ -22,6 +22,8 @@ type answers struct {
 	torn int
 	// tag is where the last CommandComplete begins.
 	tag int
+	// sent counts the bytes that went to the client before buf.
+	sent int64
 }
 
 // takeTag takes back the last message, which is a CommandComplete: what it tells is not

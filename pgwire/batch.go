@@ -43,6 +43,7 @@ func (s *session) queryBatch(script *planner.Script) {
 // complete before that.
 func (b *batch) commit() error {
 	tag := b.s.out.takeTag()
+	b.s.unit.deciding = true
 	if err := b.control("COMMIT"); err != nil {
 		return err
 	}
@@ -56,13 +57,17 @@ func (b *batch) run(script *planner.Script) error {
 			return err
 		}
 	}
+	defer func() { b.s.unit.whole = false }()
 	for _, st := range script.Statements {
+		b.s.followTransaction()
 		if b.s.txState() == failed && !st.EndsTransaction() {
 			return errAborted
 		}
 		if err := b.begin(); err != nil {
 			return err
 		}
+		b.s.unit.whole = b.hidden
+		b.s.endUnitStatement()
 		if err := b.statement(st); err != nil {
 			return err
 		}
@@ -202,9 +207,19 @@ func (b *batch) transaction(t *planner.Transaction, st *planner.Statement) error
 		}
 		b.s.warn(codes.NoActiveSQLTransaction, "there is no transaction in progress")
 		b.hidden = false
-		return b.relay(st.Text, st.Start)
+		return b.end(st)
 	}
 	return pgerr.Newf(codes.NoActiveSQLTransaction, "%s can only be used in transaction blocks", savepointCommands[t.Kind])
+}
+
+// end ends the transaction: what calls have done in it does not hang on it any more.
+func (b *batch) end(st *planner.Statement) error {
+	b.s.unit.deciding = true
+	if err := b.relay(st.Text, st.Start); err != nil {
+		return err
+	}
+	b.s.unit.succeed(false)
+	return nil
 }
 
 // relay sends one statement upstream and passes its answers on. In its query before

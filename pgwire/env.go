@@ -38,7 +38,14 @@ func (s *session) Call(f *sqlfuncs.Function, args []datum.Datum) (sqlfuncs.Row, 
 		ctx, cancel = context.WithDeadlineCause(ctx, s.deadline, errStatementTimeout)
 		defer cancel()
 	}
-	return s.server.cfg.Functions.Call(ctx, &s.caller, f, args, s.notify)
+	row, err := s.server.cfg.Functions.Call(ctx, &s.caller, f, args, s.notify)
+	if err != nil {
+		return row, err
+	}
+	if e, ok := sqlfuncs.EffectOf(&s.caller, f, args, &row); ok {
+		s.unit.note(e)
+	}
+	return row, nil
 }
 
 // Info answers the session information functions.

@@ -219,9 +219,11 @@ func (s *session) flushNow() bool {
 	if relaying && s.up.polling == nil {
 		return false
 	}
-	if len(s.out.buf) > 0 && (s.out.due || relaying || len(s.out.buf) > maxPending) {
+	if len(s.out.buf) > 0 && (s.out.due || relaying || len(s.out.buf) > s.maxWaiting()) {
+		s.unit.leaving(s.out.buf, s.out.sent)
 		n, ok := s.writeNow(s.out.buf)
 		s.out.buf = s.out.buf[n:]
+		s.out.sent += int64(n)
 		if !ok {
 			return false
 		}

@@ -210,7 +210,7 @@ func (s *session) each(fs frames, visit func(kind byte, body []byte) error) erro
 // what is passed on to it without waiting for the end, and is waited for. Bulk data is
 // passed on as it is, and need not be in memory as a whole.
 func (s *session) stream(messages []byte, done func(kind byte) bool, visit func(kind byte, body []byte) error) error {
-	c, err := s.up.capture(messages, done, maxPending)
+	c, err := s.up.capture(messages, done, s.maxWaiting())
 	defer s.up.release(c)
 	if err != nil {
 		return err
@@ -225,7 +225,7 @@ func (s *session) stream(messages []byte, done func(kind byte) bool, visit func(
 		}
 		if s.up.isCopying() {
 			err = s.copyIn()
-		} else if !ended && (len(s.out.buf) > maxPending || r.urgent) {
+		} else if !ended && (len(s.out.buf) > s.maxWaiting() || r.urgent) {
 			err = s.flush()
 		}
 		if err != nil {

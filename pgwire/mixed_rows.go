@@ -75,6 +75,7 @@ func (s *session) fetch(p *portal, maxRows int, opening []pgproto3.FrontendMessa
 			suspended = true
 		case 'C':
 			p.tag = strings.TrimSuffix(string(body), "\x00")
+			s.warnOfLoss(p.tag)
 			s.explainCalls(p)
 			s.out.commandComplete(p.tag)
 		default:
@@ -156,7 +157,7 @@ func (s *session) fetchSlices(p *portal, maxRows int, opening []pgproto3.Fronten
 			s.fetched(p, suspended)
 			return nil
 		}
-		if len(s.out.buf) > maxPending {
+		if len(s.out.buf) > s.maxWaiting() {
 			if err := s.flush(); err != nil {
 				return err
 			}

@@ -57,10 +57,13 @@ func (p *portal) reset(name string, st *planner.Statement, depth int) {
 // calls of a statement are evaluated by its first run alone. describe asks for
 // the row description that a simple query gets.
 func (s *session) runPortal(p *portal, maxRows int, describe bool) (err error) {
+	s.beginUnitStatement(p)
 	defer func() {
 		if err != nil {
 			p.state = portalBroken
+			return
 		}
+		s.endUnitStatement()
 	}()
 	if p.state == portalReady && s.up != nil {
 		if err := s.openExecute(p); err != nil {
@@ -228,6 +231,9 @@ var errTooLarge = pgerr.Newf(codes.ProgramLimitExceeded, "a result of more than 
 // complete sends the tag of a statement that returned rows.
 func (s *session) complete(p *portal, rows int) {
 	if _, ok := p.running.Action.(*planner.Select); ok {
+		if rows == 0 {
+			s.warnOfLoss("SELECT 0")
+		}
 		s.out.selected(rows)
 	} else {
 		s.out.commandComplete("SHOW")

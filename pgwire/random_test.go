@@ -87,6 +87,10 @@ func (s *randomSession) run(t *testing.T, name string, postgres, proxy *pgconn.H
 	for range 15 {
 		messages := s.messages()
 		want, got := answersTo(t, postgres, messages), answersTo(t, proxy, messages)
+		if slices.ContainsFunc(want, func(answer string) bool { return strings.HasPrefix(answer, "E:") }) {
+			// Rows that tell of what was given back are not sent.
+			want, got = withoutRows(want), withoutRows(got)
+		}
 		if slices.Contains(want, "E:42P03") {
 			return // names of the upstream's portals are not known here
 		}
@@ -146,6 +150,18 @@ func (s *randomSession) message() (pgproto3.FrontendMessage, string) {
 		return &pgproto3.Close{ObjectType: kind, Name: name}, fmt.Sprintf("C %c %q", kind, name)
 	}
 	return &pgproto3.Flush{}, "H"
+}
+
+func withoutRows(answers []string) (left []string) {
+	for _, answer := range answers {
+		switch {
+		case strings.HasPrefix(answer, "C:SELECT"):
+			left = append(left, "C:SELECT")
+		case !strings.HasPrefix(answer, "D:"):
+			left = append(left, answer)
+		}
+	}
+	return left
 }
 
 // answersTo reads up to ReadyForQuery: the types, and what matters of each message.

@@ -65,7 +65,7 @@ func (s *session) route(kind byte, body []byte) verdict {
 	case 'S':
 		return s.routeSync(body)
 	case 'H':
-		s.out.due = true
+		s.sendAll()
 		if len(body) == 0 {
 			return s.routeFlush()
 		}
@@ -113,7 +113,11 @@ func namesOurs(kind byte, body []byte) bool {
 
 // routeFlush sends a Flush on if there is anything of its series to flush.
 func (s *session) routeFlush() verdict {
-	if s.up != nil && s.up.inSeries() {
+	switch {
+	case s.up == nil:
+	case len(s.held.messages) > 0:
+		return needTurn
+	case s.up.inSeries():
 		s.up.out = append(s.up.out, 'H', 0, 0, 0, 4)
 	}
 	return needInput
@@ -175,6 +179,9 @@ func (s *session) asksUpstream(body []byte) bool {
 func (s *session) relay(kind byte, body []byte) verdict {
 	if s.up == nil {
 		return needUpstream
+	}
+	if s.holding() {
+		return s.hold(kind, body)
 	}
 	if v := s.closeFirst(kind); v != ourTurn {
 		return v
@@ -329,6 +336,9 @@ func (s *session) routeParse(body []byte) verdict {
 // routeSync ends a series: where it began.
 func (s *session) routeSync(body []byte) verdict {
 	if s.up != nil && s.up.inSeries() {
+		if s.holding() {
+			return s.hold('S', body)
+		}
 		// What becomes of our portals is known when the upstream has answered: the series
 		// may have begun a transaction.
 		s.skipping, s.pipelined = false, false

@@ -61,10 +61,16 @@ func (s *session) closeSeries() error {
 	if !s.up.inSeries() {
 		return nil
 	}
+	if s.up.isLost() {
+		return errUpstreamLost // and nothing has been committed
+	}
+	status, _ := s.up.transaction()
+	s.unit.deciding = status != statusBlock && !s.up.hasFailed()
 	fs, err := s.up.exchange(encode(&pgproto3.Sync{}), untilReady)
 	if err != nil {
 		return err
 	}
+	s.unit.deciding = false
 	s.up.popSeries()
 	return s.each(fs, func(kind byte, body []byte) error {
 		if kind == 'E' { // about a constraint that was deferred, for example

@@ -59,6 +59,8 @@ type session struct {
 	text     transcoder
 
 	transaction
+	unit       unit
+	held       held
 	statements map[string]*planner.Statement // named ones
 	unnamed    *planner.Statement
 	portals    map[string]*portal // named ones
@@ -194,6 +196,9 @@ func (s *session) refuse(err error) {
 // end gives back everything that the session holds.
 func (s *session) end() {
 	s.server.unregister(s)
+	if !s.unit.deciding {
+		_ = s.undoUnit() // nobody is there to be told
+	}
 	if s.admitted {
 		s.server.leave()
 	}
@@ -235,7 +240,10 @@ func (s *session) run(v verdict) (parked bool) {
 		case needPlan:
 			s.plan()
 		case needCall:
-			s.call()
+			if next := s.call(); next != needInput && next != needCall {
+				v = next
+				continue
+			}
 		case needRoom:
 			if s.flushAll() != nil {
 				return false
@@ -320,9 +328,11 @@ func (s *session) flush() error {
 	if len(s.out.buf) == 0 {
 		return nil
 	}
+	s.unit.leaving(s.out.buf, s.out.sent)
 	err := s.write(s.out.buf)
 	s.torn = s.torn || err != nil
 	s.out.due = false
+	s.out.sent += int64(len(s.out.buf))
 	s.out.buf = s.out.buf[:0]
 	if cap(s.out.buf) > maxKeptOutput {
 		s.out.buf = nil
@@ -346,9 +356,20 @@ func (s *session) farewell() { _ = s.flush() }
 const (
 	// maxPending is how many bytes of answers may wait for a flush.
 	maxPending = 64 << 10
+	// maxHeld is how many may wait while they tell of what a failure would give back: as many
+	// as PostgreSQL's buffer takes, so that a row that it would send is sent.
+	maxHeld = 8 << 10
 	// maxKeptOutput is the output buffer that an idle session may keep.
 	maxKeptOutput = 4 << 10
 )
+
+// maxWaiting is how many bytes of answers may wait for a flush now.
+func (s *session) maxWaiting() int {
+	if s.unit.open() {
+		return maxHeld
+	}
+	return maxPending
+}
 
 // stop ends the session as soon as it waits for its client.
 func (s *session) stop() {
@@ -416,14 +437,16 @@ func (s *session) cancelStatement(cause error) (up *relay) {
 	return s.interrupt.up
 }
 
-// call lets the frame at the head wait for a backend.
-func (s *session) call() {
+// call lets the frame at the head wait for a backend. What else stands between it and its
+// answer is returned.
+func (s *session) call() (v verdict) {
 	_ = s.waiting(func(ctx context.Context) error {
 		s.blocking, s.callCtx = true, ctx
 		defer func() { s.blocking, s.callCtx = false, s.ctx }()
-		s.once()
+		v = s.once()
 		return nil
 	})
+	return v
 }
 
 // waiting does what may wait. Meanwhile it can be cancelled, and it is when the
@@ -563,5 +586,6 @@ func (s *session) ready() {
 	if s.server.cfg.Upstream == nil {
 		s.reportSettings()
 	}
+	s.unit.succeed(s.txState() == explicit || s.txState() == failed)
 	s.out.readyForQuery(s.status())
 }

@@ -53,22 +53,25 @@ func (s *session) step() verdict {
 		if !ok {
 			return s.startLong()
 		}
+		if s.unit.open() && !s.mayWait(true) {
+			return needCall // if it fails something is to be given back
+		}
 		if v := s.dispatch(kind, body); v != needInput {
 			return v
 		}
 		s.answered(body)
-		if len(s.out.buf) > maxPending {
+		if len(s.out.buf) > s.maxWaiting() {
 			return needRoom
 		}
 	}
 	return finished
 }
 
-// once answers the frame at the head alone.
-func (s *session) once() {
+// once answers the frame at the head alone, or says what stands between.
+func (s *session) once() verdict {
 	kind, body, ok, _ := s.in.peek()
 	if !ok {
-		return
+		return needInput
 	}
 	v := s.dispatch(kind, body)
 	if v == needPlan { // the cache does not keep every plan, and the next look would not find it
@@ -78,6 +81,7 @@ func (s *session) once() {
 	if v == needInput {
 		s.answered(body)
 	}
+	return v
 }
 
 // answered takes the frame at the head from the input, unless its answer has done so.
@@ -140,7 +144,7 @@ func (s *session) flushRequest(body []byte) verdict {
 	if len(body) > 0 {
 		return s.failSeries(errFormat)
 	}
-	s.out.due = true
+	s.sendAll()
 	return needInput
 }
 

@@ -83,9 +83,15 @@ func (t transcoder) report(e *pgerr.Error) *pgerr.Error {
 	}
 	converted := *e
 	for _, field := range []*string{&converted.Message, &converted.Detail, &converted.Hint} {
-		if text, err := t.toClient(*field); err == nil {
-			*field = text
-		}
+		*field = t.best(*field)
 	}
 	return &converted
+}
+
+// best is a text for a person: converted, or as it is if the encoding cannot express it.
+func (t transcoder) best(text string) string {
+	if converted, err := t.toClient(text); err == nil {
+		return converted
+	}
+	return text
 }

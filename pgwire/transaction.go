@@ -83,6 +83,7 @@ func (s *session) endImplicit() {
 	case s.up != nil:
 		if !s.up.inSeries() && s.txState() == noTransaction {
 			s.endPortals()
+			s.unit.succeed(false)
 		}
 	case s.alone == implicit:
 		s.endTransaction(true)
@@ -97,6 +98,7 @@ func (s *session) endTransaction(commit bool) {
 		s.vars.Rollback()
 	}
 	s.alone, s.pipelined = noTransaction, false
+	s.unit.succeed(false)
 	s.savepoints = s.savepoints[:0]
 	s.endPortals()
 }
@@ -132,21 +134,23 @@ func (s *session) fail(err error) {
 	case s.torn:
 		s.over = true
 		return
-	case errors.Is(err, errUpstreamLost):
-		return // what comes next ends the session
+	case errors.Is(err, errUpstreamLost), errors.Is(err, errSeriesFailed):
+		return // what comes next ends the session, or it has been told
 	}
 	if theirs, ok := errors.AsType[*upstreamError](err); ok {
 		if !theirs.isOrdinary() {
 			return // its last words, which end the session
 		}
+		theirs.response.Detail = withDetail(theirs.response.Detail, s.text.best(s.undoUnit()))
 		s.out.message(&theirs.response)
 		s.out.due = true
 		s.abort()
 		s.mustAbort = false // it has done so itself
 		return
 	}
-	e := pgerr.From(err)
-	s.report(e)
+	e := *pgerr.From(err)
+	e.Detail = withDetail(e.Detail, s.undoUnit())
+	s.report(&e)
 	s.over = s.over || e.Severity == pgerr.SeverityFatal
 	s.abort()
 }

@@ -2,6 +2,7 @@ package pgwire
 
 import (
 	"context"
+	"errors"
 	"strings"
 )
 
@@ -15,7 +16,7 @@ func (s *session) turn(calls bool) verdict {
 		return ourTurn
 	}
 	settled, seriesFailed := s.up.settled()
-	if !settled {
+	if !settled || len(s.held.messages) > 0 {
 		return needTurn
 	}
 	if seriesFailed {
@@ -31,6 +32,14 @@ func (s *session) turn(calls bool) verdict {
 
 // takeTurn waits until the upstream owes nothing.
 func (s *session) takeTurn() error {
+	if s.holding() {
+		err := s.waiting(func(context.Context) error { return s.drainHeld() })
+		if _, theirs := errors.AsType[*upstreamError](err); theirs || errors.Is(err, errSeriesFailed) {
+			_ = s.failSeries(err)
+			return nil
+		}
+		return err
+	}
 	if err := s.flush(); err != nil {
 		return err
 	}
@@ -59,6 +68,9 @@ func (s *session) followTransaction() {
 	switch {
 	case ended != s.seenEnded:
 		s.endPortals()
+		if !s.up.inSeries() {
+			s.unit.succeed(false)
+		}
 	case wentBack != s.seenWentBack:
 		s.endUnopened()
 	}

@@ -188,6 +188,14 @@ func (s *session) consult(v verdict) error {
 // giveUp ends the session because its upstream is gone or cannot be had. A client that
 // the upstream has told so itself is not told again.
 func (s *session) giveUp(err error) {
+	var stays string
+	if !s.unit.deciding {
+		stays = s.undoUnit() // for the upstream has, too
+	} else if s.unit.open() {
+		s.report(s.outcomeUnknown(err))
+		s.farewell()
+		return
+	}
 	if s.up != nil {
 		told, lastWords := s.up.hasTold()
 		s.out.buf = append(s.out.buf, lastWords...)
@@ -205,7 +213,9 @@ func (s *session) giveUp(err error) {
 		e = errUpstreamLost
 	}
 	s.log.Warn("session ended for want of its upstream", "error", err)
-	s.report(e)
+	lost := *e
+	lost.Detail = withDetail(lost.Detail, stays)
+	s.report(&lost)
 	s.farewell()
 }
 
@@ -221,7 +231,7 @@ func (r *relay) hasTold() (told bool, lastWords []byte) {
 // this order, since its answers come after ours.
 func (s *session) flushAll() error {
 	relaying := s.up != nil && len(s.up.out) > 0
-	if s.out.due || relaying || len(s.out.buf) > maxPending {
+	if s.out.due || relaying || len(s.out.buf) > s.maxWaiting() {
 		if err := s.flush(); err != nil {
 			return err
 		}

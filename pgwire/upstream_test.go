@@ -314,3 +314,98 @@ func TestUpstreamGone(t *testing.T) {
 		t.Errorf("after the end came %v", m)
 	}
 }
+
+// TestUpstreamGoneAfterACall: what a call took is given back if the upstream goes away before
+// the end of the transaction was sent to it, since the transaction is undone then for
+// certain. After that nobody knows, so the client is told what it may have.
+func TestUpstreamGoneAfterACall(t *testing.T) {
+	server, direct := startProxied(t)
+	owner := connect(t, server.addr, "alice")
+	for _, sql := range []string{
+		"DROP SCHEMA IF EXISTS lost CASCADE", "CREATE SCHEMA lost", "CREATE TABLE lost.orders (n bigint)",
+		"CREATE FUNCTION lost.wait() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(3600); RETURN NULL; END'",
+		"CREATE CONSTRAINT TRIGGER late AFTER INSERT ON lost.orders DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION lost.wait()",
+	} {
+		queryOne(t, owner, sql)
+	}
+	t.Cleanup(func() { owner.Exec(context.Background(), "DROP SCHEMA lost CASCADE").Close() })
+	claim := func(pool string) string {
+		return "INSERT INTO lost.orders SELECT c.remaining FROM raisin_inventory_claim('" + pool + "', 1, 10) c"
+	}
+	series := func(sql string) []pgproto3.FrontendMessage {
+		return []pgproto3.FrontendMessage{&pgproto3.Parse{Query: sql}, &pgproto3.Bind{}, &pgproto3.Execute{}, &pgproto3.Sync{}}
+	}
+	query := func(sql string) []pgproto3.FrontendMessage {
+		return []pgproto3.FrontendMessage{&pgproto3.Query{String: sql}}
+	}
+	for _, test := range []struct {
+		pool     string
+		messages []pgproto3.FrontendMessage
+		sure     bool
+	}{
+		{"within", query("SELECT c.remaining, pg_sleep(3600) FROM raisin_inventory_claim('within', 1, 10) c"), true},
+		{"behind", append(series(claim("behind"))[:3], series("SELECT pg_sleep(3600)")...), true},
+		{"batch", query(claim("batch") + "; SELECT pg_sleep(3600)"), true},
+		{"ending", query(claim("ending")), false},
+		{"ending a series", series(claim("ending a series")), false},
+		{"ending a batch", query("SELECT 1; " + claim("ending a batch")), false},
+	} {
+		t.Run(test.pool, func(t *testing.T) {
+			conn := connect(t, server.addr, "alice")
+			pid := queryOne(t, conn, "select pg_backend_pid()")
+			hijacked, err := conn.Hijack()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer hijacked.Conn.Close()
+			for _, m := range test.messages {
+				hijacked.Frontend.Send(m)
+			}
+			if err := hijacked.Frontend.Flush(); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, direct, "select wait_event from pg_stat_activity where pid = "+pid, "PgSleep")
+			queryOne(t, direct, "select pg_terminate_backend("+pid+")")
+			told := lastError(hijacked.Frontend)
+			left := queryOne(t, connect(t, server.addr, "alice"), "SELECT remaining FROM raisin_inventory_claim('"+test.pool+"', 1, 10)")
+			switch {
+			case test.sure && (told.Code != "57P01" || left != "9"):
+				t.Errorf("told %s %s, %s, and %s units are left; want 57P01 and 9", told.Code, told.Message, told.Detail, left)
+			case !test.sure && (told.Code != "40003" || left != "8" || !strings.Contains(told.Detail, `1 unit of pool "`+test.pool)):
+				t.Errorf("told %s %s, %s, and %s units are left; want 40003 with the pool, and 8", told.Code, told.Message, told.Detail, left)
+			}
+		})
+	}
+}
+
+// lastError reads up to the end and returns the last error.
+func lastError(f *pgproto3.Frontend) (last pgproto3.ErrorResponse) {
+	for {
+		m, err := f.Receive()
+		if err != nil {
+			return last
+		}
+		if e, ok := m.(*pgproto3.ErrorResponse); ok {
+			last = *e
+		}
+	}
+}
+
+// TestClientGoneAfterACall: what a call took is given back if the client leaves amid its
+// statement, which the upstream then undoes.
+func TestClientGoneAfterACall(t *testing.T) {
+	server, direct := startProxied(t)
+	conn := connect(t, server.addr, "alice")
+	pid := queryOne(t, conn, "select pg_backend_pid()")
+	hijacked, err := conn.Hijack()
+	if err != nil {
+		t.Fatal(err)
+	}
+	hijacked.Frontend.Send(&pgproto3.Query{String: "SELECT c.acquired, pg_sleep(3600) FROM raisin_lock_acquire('gone', 300000) c"})
+	if err := hijacked.Frontend.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, direct, "select wait_event from pg_stat_activity where pid = "+pid, "PgSleep")
+	hijacked.Conn.Close()
+	eventually(t, connect(t, server.addr, "alice"), "SELECT acquired FROM raisin_lock_acquire('gone', 300000)", "t")
+}

@@ -50,6 +50,7 @@ type Function struct {
 	// jsonOrder lists the columns as jsonb sorts its keys.
 	jsonOrder []int
 	eval      func(ctx context.Context, c call) (Row, error)
+	effect    effect
 }
 
 // Functions is the catalogue, sorted by name.
@@ -60,6 +61,7 @@ var Functions = []*Function{
 		Args:    []Arg{textArg("pool"), bigintArg("n", 1), bigintArg("capacity", 0)},
 		Columns: []Column{{"claimed", datum.Bool}, {"remaining", datum.Int8}},
 		eval:    claim,
+		effect:  takesUnits,
 	},
 	{
 		Name:    "raisin_inventory_release",
@@ -67,6 +69,7 @@ var Functions = []*Function{
 		Args:    []Arg{textArg("pool"), bigintArg("n", 1)},
 		Columns: []Column{{"raisin_inventory_release", datum.Int8}},
 		eval:    restock,
+		effect:  givesUnits,
 	},
 	{
 		Name:    "raisin_lock_acquire",
@@ -74,6 +77,7 @@ var Functions = []*Function{
 		Args:    []Arg{textArg("key"), ttlArg()},
 		Columns: []Column{{"acquired", datum.Bool}, {"key", datum.Text}, {"token", datum.Int8}, {"expires_at_ms", datum.Int8}},
 		eval:    acquire,
+		effect:  takesLease,
 	},
 	{
 		Name:    "raisin_lock_release",
@@ -81,6 +85,7 @@ var Functions = []*Function{
 		Args:    []Arg{textArg("key"), {Name: "token", Type: datum.Int8, Min: minInt64}},
 		Columns: []Column{{"raisin_lock_release", datum.Bool}},
 		eval:    release,
+		effect:  freesLease,
 	},
 	{
 		Name:    "raisin_lock_renew",
@@ -88,6 +93,7 @@ var Functions = []*Function{
 		Args:    []Arg{textArg("key"), {Name: "token", Type: datum.Int8, Min: minInt64}, ttlArg()},
 		Columns: []Column{{"raisin_lock_renew", datum.Bool}},
 		eval:    renew,
+		effect:  extendsLease,
 	},
 }
 

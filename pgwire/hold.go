@@ -1,0 +1,154 @@
+package pgwire
+
+import (
+	"encoding/binary"
+	"errors"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+)
+
+// This file keeps a series together in which calls have taken something. What the client
+// sends on to the upstream can still fail, and then the rows that told of it must not have
+// been sent: so the answers go through the session, behind its own, instead of straight to
+// the client.
+
+// held are messages for the upstream whose answers come through the session.
+type held struct {
+	messages []byte
+	answers  int // that they will have
+}
+
+// holding says whether what is relayed can fail together with what calls have taken.
+func (s *session) holding() bool {
+	return s.unit.open() && (s.txState() != explicit || s.unit.whole)
+}
+
+// hold is relay while something would have to be given back.
+func (s *session) hold(kind byte, body []byte) verdict {
+	if !s.blocking {
+		return needCall
+	}
+	s.up.dirty = true
+	switch {
+	case kind == 'S' && len(body) == 0:
+		s.skipping, s.pipelined = false, false
+		s.endHeld(nil)
+		return needInput
+	case kind == 'Q' || kind == 'F':
+		s.skipping, s.pipelined = false, false
+		s.endHeld(func() error { return s.queryHeld(kind, body) })
+		return needInput
+	}
+	s.held.messages = append(s.held.messages, kind)
+	s.held.messages = binary.BigEndian.AppendUint32(s.held.messages, uint32(4+len(body)))
+	s.held.messages = append(s.held.messages, body...)
+	if strings.IndexByte("PBDEC", kind) >= 0 {
+		s.held.answers++
+	}
+	if kind != 'E' && len(s.held.messages) < maxPending {
+		return needInput
+	}
+	if err := s.drainHeld(); err != nil {
+		return s.failSeries(err)
+	}
+	return needInput
+}
+
+// drainHeld sends what is held and takes the answers.
+func (s *session) drainHeld() error {
+	if err := s.settleRelayed(); err != nil || len(s.held.messages) == 0 {
+		return err
+	}
+	messages, answers := s.held.messages, s.held.answers
+	s.held = held{}
+	s.up.openSeries()
+	if err := s.askToClose(); err != nil {
+		return err
+	}
+	return s.takeHeld(append(messages, encode(&pgproto3.Flush{})...), answersTo(answers))
+}
+
+// errSeriesFailed: the client has been told already.
+var errSeriesFailed = errors.New("the series has failed")
+
+// settleRelayed waits for what was relayed straight, which a long message is.
+func (s *session) settleRelayed() error {
+	if settled, _ := s.up.settled(); !settled {
+		if err := s.up.settle(); err != nil {
+			return err
+		}
+	}
+	if s.up.hasFailed() {
+		_ = s.undoUnit()
+		s.held = held{}
+		return errSeriesFailed
+	}
+	return nil
+}
+
+// queryHeld relays a query that ends the series.
+func (s *session) queryHeld(kind byte, body []byte) error {
+	message := binary.BigEndian.AppendUint32([]byte{kind}, uint32(4+len(body)))
+	s.up.openSeries()
+	if err := s.askToClose(); err != nil {
+		return errors.Join(err, s.closeSeries())
+	}
+	err := s.takeHeld(append(message, body...), untilReady)
+	s.up.popSeries()
+	return err
+}
+
+// takeHeld sends messages and passes their answers on. While they are under way nobody
+// knows what becomes of the transaction: they may hold a COMMIT.
+func (s *session) takeHeld(messages []byte, done func(kind byte) bool) error {
+	s.unit.endStatement(s.out.position())
+	s.unit.deciding = true
+	err := s.stream(messages, done, func(kind byte, body []byte) error {
+		switch kind {
+		case 'E':
+			return refusal(body)
+		case 'Z':
+			return nil
+		case 'C':
+			s.noteHeldTag(strings.TrimSuffix(string(body), "\x00"))
+		}
+		s.pass(kind, body)
+		return nil
+	})
+	if _, theirs := errors.AsType[*upstreamError](err); theirs || err == nil {
+		s.unit.deciding = false
+	}
+	return err
+}
+
+// noteHeldTag takes account of a command that has completed amid the series. Of most nobody
+// knows whether they have committed what came before: a procedure may, for example.
+func (s *session) noteHeldTag(tag string) {
+	verb, _, _ := strings.Cut(tag, " ")
+	switch verb {
+	case "SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "COPY", "FETCH", "MOVE", "BEGIN", "SAVEPOINT", "RELEASE", "SET", "SHOW":
+		return // no transaction ends by these
+	}
+	s.unit.keep()
+}
+
+// endHeld ends a series, and tells the client in which transaction it is then.
+func (s *session) endHeld(last func() error) {
+	if last == nil {
+		last = s.closeSeries
+	}
+	for _, step := range []func() error{s.drainHeld, last} {
+		err := step()
+		if theirs, ok := errors.AsType[*upstreamError](err); ok {
+			s.fail(theirs)
+			s.skipping = false
+			continue
+		}
+		if err != nil && !errors.Is(err, errSeriesFailed) {
+			s.endQuery(err)
+			return
+		}
+	}
+	s.endQuery(nil)
+}
