@@ -289,7 +289,7 @@ func TestScopeIsWhatTheUpstreamSays(t *testing.T) {
 		directly := strings.TrimPrefix(direct.Conn().RemoteAddr().String(), "tcp:")
 		for i, options := range branchOptions {
 			t.Run(fmt.Sprintf("%s/%s", mode, options), func(t *testing.T) {
-				want, wantErr := "", error(nil)
+				want := ""
 				there, wantErr := open(t, directly, map[string]string{"options": options})
 				if wantErr == nil {
 					want = queryOne(t, there, "select current_setting('app.branch', true)")
