@@ -101,6 +101,7 @@ func (r *relay) note(to *captured, kind byte, body []byte) {
 		r.status = body[0]
 		if to == nil && r.status == statusIdle {
 			r.ended.Add(1)
+			r.block.Store(nil)
 		}
 	case kind == 'S':
 		m := message{rest: body}

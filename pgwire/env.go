@@ -11,6 +11,7 @@ import (
 
 	"raisinproxy/pgwire/settings"
 	"raisinproxy/planner"
+	"raisinproxy/planner/catalog"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
@@ -104,6 +105,17 @@ func (s *session) Now(kind planner.TimeKind) time.Time {
 func (s *session) Setting(name string) (string, bool) {
 	value, ok, err := s.vars.Lookup(name)
 	return value, ok && err == nil
+}
+
+// Settings are the rows of pg_settings.
+func (s *session) Settings() []catalog.Setting {
+	var all []catalog.Setting
+	for _, d := range s.vars.Describe() {
+		all = append(all, catalog.Setting{
+			Name: d.Name, Setting: d.Setting, Unit: d.Unit, Description: d.Text, Context: d.Context, Type: d.Kind, Min: d.Min, Max: d.Max, Enum: d.Enum,
+		})
+	}
+	return all
 }
 
 // SetSetting is set_config.

@@ -300,7 +300,7 @@ func (s *session) fillPortal(p *portal, m *message, values parameterValues) erro
 	}
 	for i := range values.count {
 		before := m.rest
-		v, err := s.parameter(m, p.bound.InputType(i), values.formats.of(i), i+1)
+		v, err := s.parameter(m, p.bound.InputType(i, values.formats.of(i) != 0), values.formats.of(i), i+1)
 		if err != nil {
 			return s.inParameter(err, p.name, i+1, values.formats.of(i), before)
 		}
@@ -489,7 +489,7 @@ func (s *session) execute(body []byte) verdict {
 	if err != nil {
 		return s.failSeries(err)
 	}
-	if p.state == portalReady && !s.mayWait(s.calls(p.bound)) {
+	if p.state == portalReady && (!s.mayWait(s.calls(p.bound)) || !s.mayCompute(p.bound)) {
 		return needCall
 	}
 	s.beginImplicit()

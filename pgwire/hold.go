@@ -122,13 +122,18 @@ func (s *session) takeHeld(messages []byte, done func(kind byte) bool) error {
 	return err
 }
 
-// noteHeldTag takes account of a command that has completed amid the series. Of most nobody
-// knows whether they have committed what came before: a procedure may, for example.
+// noteHeldTag takes account of a command that has completed amid the series. Of others than
+// these nobody knows whether they have committed what came before: a procedure may, for example.
 func (s *session) noteHeldTag(tag string) {
-	verb, _, _ := strings.Cut(tag, " ")
+	verb, object, _ := strings.Cut(tag, " ")
 	switch verb {
-	case "SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "COPY", "FETCH", "MOVE", "BEGIN", "SAVEPOINT", "RELEASE", "SET", "SHOW":
-		return // no transaction ends by these
+	case "SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "COPY", "FETCH", "MOVE", "BEGIN", "SAVEPOINT", "RELEASE",
+		"SET", "RESET", "SHOW", "LOCK", "LISTEN", "NOTIFY", "DECLARE", "CLOSE", "PREPARE", "DEALLOCATE", "TRUNCATE":
+		return
+	case "CREATE", "ALTER", "DROP":
+		if object == "TABLE" {
+			return
+		}
 	}
 	s.unit.keep()
 }

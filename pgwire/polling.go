@@ -85,7 +85,7 @@ func (r *relay) onAnswer() {
 		p.keep(buf[:end])
 		return
 	}
-	pass := r.advance(buf[:end], to)
+	out, pass := r.passOn(buf[:end], to)
 	if r.outOfStep(buf[pass:end]) {
 		r.end(errLength)
 		return
@@ -93,10 +93,10 @@ func (r *relay) onAnswer() {
 	r.pace(n)
 	p.keep(buf[pass:end])
 	if to != nil {
-		r.hand(buf[:pass], to, r.left > 0)
+		r.hand(out, to, r.left > 0)
 		return
 	}
-	r.send(buf[:pass])
+	r.send(out)
 }
 
 const (

@@ -36,7 +36,7 @@ func (s *session) query(body []byte) verdict {
 
 // answerQuery answers a simple query whose plan is there.
 func (s *session) answerQuery(text []byte, script *planner.Script) verdict {
-	if !s.mayWait(script.Calls || s.executes(script)) {
+	if !s.mayWait(script.Calls || s.executes(script)) || !s.mayCompute(script.Statements...) {
 		s.planned = planned{text: string(text), options: planner.Options{Standard: s.standard}, script: script}
 		return needCall
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
@@ -61,6 +62,8 @@ type relay struct {
 	// ended counts how often a transaction has ended, wentBack how often one has, or has
 	// gone back to a savepoint: the answer to both commands is the same.
 	ended, wentBack atomic.Int64
+	// block is what the calls of the open block took; nil: nothing.
+	block atomic.Pointer[[]sqlfuncs.Effect]
 	// named: the upstream may have prepared statements with names.
 	named atomic.Bool
 	// wake interrupts the session's reading from its client.
@@ -268,8 +271,8 @@ func (r *relay) forward() error {
 		}
 		end += n
 		to := r.begin()
-		pass := r.advance(buf[:end], to)
-		if err := r.deliver(buf[:pass], to); err != nil {
+		out, pass := r.passOn(buf[:end], to)
+		if err := r.deliver(out, to); err != nil {
 			return errors.Join(errUpstreamLost, err) // for nobody is there to have it
 		}
 		end = copy(buf[:], buf[pass:end])
@@ -320,6 +323,11 @@ func (r *relay) outOfStep(rest []byte) bool {
 func (r *relay) walk(b []byte, to *captured) (pass, left int) {
 	for len(b)-pass >= frameHeader {
 		frame := b[pass:]
+		if to == nil && frame[0] == 'E' {
+			if n, wait := r.failedCommit(frame); n > 0 || wait {
+				return pass, 0 // see passOn
+			}
+		}
 		length := frameLength(frame)
 		if length < frameHeader {
 			return pass, 0 // see outOfStep

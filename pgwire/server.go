@@ -1,11 +1,13 @@
 package pgwire
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,6 +41,7 @@ type Config struct {
 	// is none. Its error is for the log.
 	LookUp func(ctx context.Context, name string) (*auth.User, error)
 
+	Port            int           // that clients see as a setting; 0: PostgreSQL's
 	MaxConnections  int           // of clients that have logged in; 0: no limit
 	AdminUsers      []string      // who may use the last reservedConnections
 	StartupTimeout  time.Duration // from accept to ReadyForQuery; 0: no limit
@@ -97,7 +100,7 @@ func NewServer(cfg Config) (*Server, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	defaults, err := settings.NewDefaults(settings.Options{Version: cfg.Version})
+	defaults, err := settings.NewDefaults(settings.Options{Version: cfg.Version, Overrides: cfg.shown()})
 	if err != nil {
 		return nil, err
 	}
@@ -112,6 +115,22 @@ func NewServer(cfg Config) (*Server, error) {
 		lastPID:  firstPID,
 		entrance: newEntrance(cfg.MaxConnections),
 	}, nil
+}
+
+// shown are the settings by which a client sees how the server was configured.
+func (cfg *Config) shown() map[string]string {
+	const unlimited = 262143 // what PostgreSQL takes at most
+	shown := map[string]string{"max_connections": strconv.Itoa(cmp.Or(cfg.MaxConnections, unlimited)), "ssl": "off", "superuser_reserved_connections": "0"}
+	if cfg.Port > 0 {
+		shown["port"] = strconv.Itoa(cfg.Port)
+	}
+	if cfg.TLS != nil && cfg.TLS() != nil {
+		shown["ssl"] = "on"
+	}
+	if cfg.MaxConnections > 0 && len(cfg.AdminUsers) > 0 {
+		shown["superuser_reserved_connections"] = strconv.Itoa(reservedConnections)
+	}
+	return shown
 }
 
 func (s *Server) tlsConfig() *tls.Config {

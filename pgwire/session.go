@@ -586,6 +586,6 @@ func (s *session) ready() {
 	if s.server.cfg.Upstream == nil {
 		s.reportSettings()
 	}
-	s.unit.succeed(s.txState() == explicit || s.txState() == failed)
+	s.endUnit(s.inBlock())
 	s.out.readyForQuery(s.status())
 }

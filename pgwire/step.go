@@ -1,6 +1,7 @@
 package pgwire
 
 import (
+	"slices"
 	"strings"
 	"unsafe"
 
@@ -213,6 +214,15 @@ func (s *session) plan() {
 // where it may wait.
 func (s *session) mayWait(calls bool) bool {
 	return !calls || s.blocking || s.server.cfg.Functions.Immediate()
+}
+
+// mayCompute says whether statements may run here and now: queries over the system
+// catalogues would keep an event loop for milliseconds.
+func (s *session) mayCompute(statements ...*planner.Statement) bool {
+	return s.blocking || !slices.ContainsFunc(statements, func(st *planner.Statement) bool {
+		target, err := s.target(st)
+		return err == nil && target.ReadsCatalogues()
+	})
 }
 
 // noTypes are the declared parameter types of a text that declares none.

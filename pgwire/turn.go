@@ -68,9 +68,8 @@ func (s *session) followTransaction() {
 	switch {
 	case ended != s.seenEnded:
 		s.endPortals()
-		if !s.up.inSeries() {
-			s.unit.succeed(false)
-		}
+		s.unit.block = nil
+		s.tellBlock()
 	case wentBack != s.seenWentBack:
 		s.endUnopened()
 	}

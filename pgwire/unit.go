@@ -153,12 +153,27 @@ func (s *session) beginUnitStatement(p *portal) {
 // fail any more.
 func (s *session) endUnitStatement() {
 	if s.txState() == explicit && !s.unit.whole {
-		s.unit.succeed(true)
+		s.endUnit(true)
+	}
+}
+
+// endUnit ends the unit, which has succeeded.
+func (s *session) endUnit(inBlock bool) {
+	took := s.unit.open() || !inBlock && s.unit.block != nil
+	s.unit.succeed(inBlock)
+	if took {
+		s.tellBlock()
 	}
 }
 
 // giveBackTime bounds the giving back, which a client waits for.
 const giveBackTime = time.Second
+
+// inBlock says whether the client has begun a transaction that is not over.
+func (s *session) inBlock() bool {
+	state := s.txState()
+	return state == explicit || state == failed
+}
 
 // sendAll makes all answers so far due. They count as sent.
 func (s *session) sendAll() {
@@ -229,9 +244,9 @@ func describe(what string, effects []sqlfuncs.Effect) string {
 
 // outcomeUnknown is what a client is told that nobody can tell whether its transaction was
 // committed, and so keeps what its calls took.
-func (s *session) outcomeUnknown(cause error) *pgerr.Error {
+func (s *session) outcomeUnknown(cause error, took []sqlfuncs.Effect) *pgerr.Error {
 	e := pgerr.Fatalf(codes.StatementCompletionUnknown, "the connection to the upstream was lost while it may have committed; what was called is not undone").
-		WithDetail("%s", describe("Taken: ", s.unit.effects)).
+		WithDetail("%s", describe("Taken: ", took)).
 		WithHint("Look for the rows before you repeat it, and give back what they do not account for.")
 	e.Cause = cause
 	s.unit.forget()

@@ -188,21 +188,22 @@ func (s *session) consult(v verdict) error {
 // giveUp ends the session because its upstream is gone or cannot be had. A client that
 // the upstream has told so itself is not told again.
 func (s *session) giveUp(err error) {
-	var stays string
-	if !s.unit.deciding {
-		stays = s.undoUnit() // for the upstream has, too
-	} else if s.unit.open() {
-		s.report(s.outcomeUnknown(err))
+	told, lastWords := false, []byte(nil)
+	if s.up != nil {
+		told, lastWords = s.up.hasTold()
+	}
+	if took, unknown := s.mayHaveCommitted(); unknown {
+		if !told {
+			s.report(s.outcomeUnknown(err, took))
+		}
 		s.farewell()
 		return
 	}
-	if s.up != nil {
-		told, lastWords := s.up.hasTold()
+	stays := s.undoUnit() // for the upstream has, too
+	if told || lastWords != nil {
 		s.out.buf = append(s.out.buf, lastWords...)
-		if told || lastWords != nil {
-			s.farewell()
-			return
-		}
+		s.farewell()
+		return
 	}
 	if errors.Is(err, errNoSession) {
 		s.log.Debug("client is gone", "while", "its upstream was opened")

@@ -8,7 +8,7 @@ import (
 	"github.com/jeroenrinzema/psql-wire/codes"
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 
-	"raisinproxy/planner/clientsql"
+	"raisinproxy/planner/catalog"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
 )
@@ -21,7 +21,7 @@ func (c *compiler) typeName(n *pg_query.TypeName) (t datum.Type, typmod int32, e
 		return 0, 0, pgerr.Newf(codes.InvalidSchemaName, "schema \"%s\" does not exist", schema).At(c.at(n.GetLocation()))
 	}
 	t, known := datum.TypeByName(name)
-	if ok && !known && !clientsql.HasType(name) {
+	if ok && !known && !catalog.HasType(name) {
 		return 0, 0, pgerr.Newf(codes.UndefinedObject, "type \"%s\" does not exist", qualified(n.GetNames())).At(c.at(n.GetLocation()))
 	}
 	if !ok || !known || t == datum.Unknown || len(n.GetArrayBounds()) > 0 || n.GetSetof() || n.GetPctType() {

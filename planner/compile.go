@@ -23,7 +23,8 @@ type compiler struct {
 	slots  int // of derived columns
 	// opaque is why a value cannot be computed here whose type alone was needed so
 	// far.
-	opaque *pgerr.Error
+	opaque   *pgerr.Error
+	embedded bool // there is no upstream: queries over the catalogues are answered here
 	// database and foreign are those of the Statement.
 	database string
 	foreign  *pgerr.Error
@@ -33,6 +34,7 @@ type compiler struct {
 // reported when the statement's turn comes.
 func (c *compiler) statement(n *pg_query.Node) *Statement {
 	s := &Statement{}
+	declared := slices.Clone(c.params.types)
 	placed, err := placeCalls(n, c.at)
 	s.Mentions = len(placed) > 0 || err != nil
 	if len(placed) > 0 {
@@ -46,6 +48,11 @@ func (c *compiler) statement(n *pg_query.Node) *Statement {
 	}
 	if err == nil {
 		err = c.params.check()
+	}
+	if query := n.GetSelectStmt(); err != nil && NeedsUpstream(err) && c.embedded && query != nil && !s.Mentions {
+		if answer, ok := c.catalogueQuery(query, declared); ok {
+			return answer
+		}
 	}
 	if err != nil {
 		return &Statement{Err: err, Action: s.Action, Mentions: s.Mentions, First: s.First}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/planner/catalog"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
@@ -22,6 +23,8 @@ type Env interface {
 	Now(TimeKind) time.Time
 	// Setting reads a run-time parameter; ok is false for an unknown one.
 	Setting(name string) (value string, ok bool)
+	// Settings are the run-time parameters as pg_settings lists them.
+	Settings() []catalog.Setting
 	// SetSetting changes a run-time parameter and returns its new value.
 	SetSetting(name, value string, local bool) (string, error)
 }

@@ -215,13 +215,20 @@ func (s *Statement) Functions() iter.Seq[*sqlfuncs.Function] {
 }
 
 // InputType is the type by which the value of parameter i, from 0, is read. The answers
-// about the catalogue take what cannot be read here as the text that it is.
-func (s *Statement) InputType(i int) datum.Type {
+// about the catalogue take the text of what is not read here as it is.
+func (s *Statement) InputType(i int, binary bool) datum.Type {
 	t := s.Params[i]
-	if query, ok := s.Action.(*Select); ok && query.catalog != nil && !datum.Supported(t) {
+	if query, ok := s.Action.(*Select); ok && query.catalog != nil && !binary && !datum.Supported(t) {
 		return datum.Unknown
 	}
 	return t
+}
+
+// ReadsCatalogues says whether the statement is a query over the system catalogues, which
+// may take milliseconds.
+func (s *Statement) ReadsCatalogues() bool {
+	query, ok := s.Action.(*Select)
+	return ok && query.catalog != nil
 }
 
 // EndsTransaction says whether the statement may run in a transaction that has

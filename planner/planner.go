@@ -3,13 +3,11 @@ package planner
 import (
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 
-	"raisinproxy/planner/clientsql"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
 )
@@ -143,7 +141,7 @@ func (p *Planner) statement(text string, parsed *parsedText, ps *parsedStatement
 	if ps.Node == nil {
 		return &Statement{Action: &Set{Modes: []Mode{{Name: "app.branch", Values: []SettingValue{{Text: ps.Branch}}}}, Tag: "SET", use: true}}
 	}
-	c := &compiler{at: parsed.Char, start: 1 + utf8.RuneCountInString(text[:ps.Start]), params: newParamTypes(o.Types)}
+	c := &compiler{at: parsed.Char, start: 1 + utf8.RuneCountInString(text[:ps.Start]), params: newParamTypes(o.Types), embedded: !p.cfg.Upstream}
 	c.params.fixed = !o.Prepared
 	st := c.statement(ps.Node)
 	if st.Err != nil && st.Err.Code == codes.FeatureNotSupported {
@@ -152,29 +150,4 @@ func (p *Planner) statement(text string, parsed *parsedText, ps *parsedStatement
 		}
 	}
 	return st
-}
-
-// answers is the index of clientsql, made when it is first needed.
-var answers = sync.OnceValue(func() *clientsql.Index { return clientsql.NewIndex(normalise) })
-
-// catalogStatement is the plan of a catalogue query that a client sends by itself.
-func catalogStatement(text string, o Options) (*Statement, bool) {
-	match, ok := answers().Find(normaliseWith(text, o.Standard))
-	if !ok {
-		return nil, false
-	}
-	st := &Statement{Action: &Select{catalog: &match}}
-	for i, t := range match.Params {
-		if i < len(o.Types) && o.Types[i] != datum.Invalid {
-			t = o.Types[i]
-		}
-		st.Params = append(st.Params, t)
-	}
-	if len(st.Params) > 0 && !o.Prepared || len(o.Types) > len(st.Params) {
-		return nil, false
-	}
-	for _, c := range match.Columns {
-		st.Columns = append(st.Columns, Column{Name: c.Name, Type: c.Type, Typmod: c.Typmod})
-	}
-	return st, true
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"raisinproxy/planner/catalog"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
 )
@@ -21,6 +22,7 @@ func (e *fixedEnv) Call(*sqlfuncs.Function, []datum.Datum) (sqlfuncs.Row, error)
 func (*fixedEnv) Info(InfoKind) datum.Datum                          { return datum.OfText("x") }
 func (*fixedEnv) Now(TimeKind) time.Time                             { return time.UnixMicro(0) }
 func (*fixedEnv) Setting(string) (string, bool)                      { return "", false }
+func (*fixedEnv) Settings() []catalog.Setting                        { return nil }
 func (*fixedEnv) SetSetting(_, value string, _ bool) (string, error) { return value, nil }
 
 // TestCacheIsBounded: however many texts are planned, the cache stays within its

@@ -7,7 +7,7 @@ import (
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 
-	"raisinproxy/planner/clientsql"
+	"raisinproxy/planner/catalog"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
@@ -209,7 +209,7 @@ func (c *compiler) undefinedFunction(name string, args []argument, pos int32) *p
 
 // displayName is what messages call a type, of those that are not computed with too.
 func displayName(t datum.Type) string {
-	if name, ok := clientsql.TypeDisplay(uint32(t)); ok && !t.Known() {
+	if name, ok := catalog.TypeDisplay(uint32(t)); ok && !t.Known() {
 		return name
 	}
 	return t.String()
@@ -452,8 +452,11 @@ func (c *compiler) needsUpstream(pos int32, format string, args ...any) *pgerr.E
 }
 
 func upstreamError(what string) *pgerr.Error {
-	e := pgerr.Newf(codes.FeatureNotSupported, "%s needs an [upstream]", what).
-		WithHint("This server runs embedded, without a PostgreSQL behind it: it answers its own functions and what drivers send by themselves. An [upstream] in the server's config adds everything else.")
+	return upstreamHint(pgerr.Newf(codes.FeatureNotSupported, "%s needs an [upstream]", what))
+}
+
+func upstreamHint(e *pgerr.Error) *pgerr.Error {
+	e = e.WithHint("This server runs embedded, without a PostgreSQL behind it: it answers its own functions and what drivers send by themselves. An [upstream] in the server's config adds everything else.")
 	e.Cause = errNeedsUpstream
 	return e
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/jeroenrinzema/psql-wire/codes"
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 
+	"raisinproxy/planner/catalog"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
@@ -272,7 +273,7 @@ func (l *rowList) fieldValue(n *pg_query.A_Expr) (expr, *pgerr.Error) {
 func (l *rowList) ordersBy(query *pg_query.SelectStmt, target *pg_query.ResTarget, columns int) bool {
 	names := map[string]bool{target.Name: true}
 	if target.Name == "" {
-		names[columnName(target.Val)] = true
+		names[catalog.ColumnName(target.Val)] = true
 	}
 	if call, f, column := fieldOfCall(target.Val.GetAIndirection()); call != nil && column == "" {
 		names = map[string]bool{}

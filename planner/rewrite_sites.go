@@ -7,6 +7,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"raisinproxy/planner/catalog"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
@@ -291,7 +292,7 @@ func (r *rewriter) outputName(s *site, target *pg_query.ResTarget) *pgerr.Error 
 	case s.form == formStar && target.Name != "":
 		s.drop = span{s.end, end}
 	case s.form != formStar && target.Name == "":
-		s.output, s.asAt = columnName(target.Val), end
+		s.output, s.asAt = catalog.ColumnName(target.Val), end
 	}
 	return nil
 }

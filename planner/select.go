@@ -7,7 +7,7 @@ import (
 	"github.com/jeroenrinzema/psql-wire/codes"
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 
-	"raisinproxy/planner/clientsql"
+	"raisinproxy/planner/catalog"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
@@ -32,8 +32,8 @@ type Select struct {
 	total int  // of all calls
 	limit expr // nil: none
 
-	// catalog, if set, answers instead of all of the above.
-	catalog *clientsql.Match
+	// catalog, if set, makes the rows instead of all of the above.
+	catalog func(f *Frame) ([][]datum.Datum, error)
 }
 
 // Check computes what depends on literals and parameters alone, for the errors
@@ -54,7 +54,9 @@ func (s *Select) Open(f *Frame) error {
 	f.tuple, f.next, f.derived = nil, 0, f.derived[:0]
 	f.prepare(s.total)
 	if s.catalog != nil {
-		return s.openCatalog(f)
+		var err error
+		f.table, err = s.catalog(f)
+		return err
 	}
 	f.count, f.left = max(1, len(s.values)), math.MaxInt64
 	if s.limit != nil {
@@ -105,15 +107,6 @@ func (s *Select) applyLimit(f *Frame) error {
 
 // invalidLimit is a code that the vocabulary lacks.
 const invalidLimit codes.Code = "2201W"
-
-func (s *Select) openCatalog(f *Frame) (err error) {
-	f.table, err = s.catalog.Rows(clientsql.Call{
-		Session:  clientsql.Session{Database: f.Env.Info(InfoDatabase).Str, Setting: f.Env.Setting},
-		Args:     f.Params,
-		Literals: s.catalog.Literals,
-	})
-	return err
-}
 
 // withResults is a frame in which calls have been made already.
 func withResults(rows []sqlfuncs.Row) *Frame {
@@ -453,7 +446,7 @@ func (c *compiler) expand(n *pg_query.ResTarget) ([]outputColumn, *pgerr.Error) 
 	}
 	name := n.Name
 	if name == "" {
-		name = columnName(n.Val)
+		name = catalog.ColumnName(n.Val)
 	}
 	return []outputColumn{{name, e}}, nil
 }

@@ -202,7 +202,7 @@ func (c *compiler) prepare(s *Statement, n *pg_query.PrepareStmt) *pgerr.Error {
 		}
 		declared[i] = t
 	}
-	inner := &compiler{at: c.at, start: c.start, params: newParamTypes(declared)}
+	inner := &compiler{at: c.at, start: c.start, params: newParamTypes(declared), embedded: c.embedded}
 	prepared := inner.statement(n.Query)
 	if prepared.Err != nil {
 		return prepared.Err

@@ -59,6 +59,7 @@ func NewApp(ctx context.Context, cfg *Config, log *slog.Logger) (*App, error) {
 		TLS:             a.renewal.tls.Load,
 		LookUp:          a.lookUp(),
 		RequireTLS:      cfg.PGWire.RequireTLS,
+		Port:            a.port(),
 		MaxConnections:  cfg.PGWire.MaxConnections,
 		AdminUsers:      cfg.Auth.AdminUsers,
 		StartupTimeout:  cfg.PGWire.StartupTimeout,
@@ -148,6 +149,15 @@ func (a *App) lookUp() func(context.Context, string) (*auth.User, error) {
 // Reload reads again what may change while the server runs: the users and the
 // certificates. What is wrong with them is logged, and the old ones stay.
 func (a *App) Reload() { a.renewal.all() }
+
+// port is the one that was taken if any would do.
+func (a *App) port() int {
+	address, ok := a.listener.Addr().(*net.TCPAddr)
+	if !ok {
+		return a.cfg.PGWire.Port
+	}
+	return address.Port
+}
 
 func listen(c *PGWireConfig) (net.Listener, error) {
 	host := c.BindAddress

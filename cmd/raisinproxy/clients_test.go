@@ -40,6 +40,7 @@ var clients = []client{
 	{"pgxstdlib", ""},
 	{"libpq", ""},
 	{"psycopg2", "/usr/bin/python3 testdata/clients/psycopg2/client.py"},
+	{"pygresql", "/usr/bin/python3 testdata/clients/pygresql/client.py"},
 	{"psycopg3", "/usr/bin/python3 testdata/clients/psycopg3/client.py"},
 	{"sqlalchemy", "/usr/bin/python3 testdata/clients/sqlalchemy/client.py"},
 	{"django", "/usr/bin/python3 testdata/clients/django/client.py"},

@@ -1,13 +1,10 @@
-// Package clientsql holds the answers to the catalogue queries that drivers send
-// by themselves, so that they connect to an embedded server, behind which there
-// is no PostgreSQL and no catalogue. It is data, not an engine: a query is
-// answered if its text is known here, and no other is.
+// Package clientsql holds the answers to the catalogue queries that drivers send by
+// themselves and that package catalog cannot evaluate: their texts are not ours to keep,
+// or they need more of SQL than is there. It is data, not an engine: a query is answered
+// if its text is known here, and no other is.
 //
-// The answers are those of PostgreSQL 15 in a database in which nobody has
-// created anything: the built-in types exist, hstore, citext and the user's own
-// tables do not. (14 answers the same but for the row types of a few catalogues.)
-// They suppose the default search_path. A test compares every one of them with a
-// real server.
+// The answers are those of PostgreSQL 15 in a database in which nobody has created
+// anything. A test compares every one of them with a real server.
 //
 // # How a query is recognised
 //
@@ -31,7 +28,7 @@
 //
 // # Where the queries come from
 //
-// Every text here was captured on the wire: an installed client ran against a
+// Every text here, and in the tests of package catalog, was captured on the wire: an installed client ran against a
 // PostgreSQL 15 behind a program that writes down what it is sent.
 // [Answer.Source] names the client, its version and the occasion. A text is not
 // copied from a client's source, and what no client was seen to send is not here.
@@ -54,6 +51,7 @@
 //
 // # Adding an answer
 //
-// One file a client. Capture the SQL, name the client and its version in Source,
-// and run the tests: they print what PostgreSQL says of its columns and rows.
+// Capture the SQL and put it into catalog/testdata/queries.sql: if the test there passes,
+// that is all. Else the place for it is here, one file a client: name the client and its
+// version in Source, and run the tests, which print what PostgreSQL says of its columns.
 package clientsql

@@ -1,9 +1,11 @@
 package clientsql
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
+	"raisinproxy/planner/catalog"
 	"raisinproxy/sqlfuncs/datum"
 )
 
@@ -56,73 +58,51 @@ func npgsqlTypes() []Answer {
 }
 
 func (l npgsqlLoad) answer() Answer {
-	q := typeQuery{
-		fields: []field{
-			fieldSchema,
-			fieldOID,
-			fieldName,
-			{computed("typtype", datum.Char), func(t *pgType) datum.Datum { return datum.OfText(npgsqlKind(t)) }},
-			fieldNotNull,
-			{colTypeOID.as("elemtypoid"), func(t *pgType) datum.Datum { return oidOrNull(npgsqlElement(t)) }},
+	query := catalog.Own(l.query())
+	rows := func(c Call) ([][]datum.Datum, error) {
+		var args []datum.Datum
+		if l.lists != nil {
+			args = append(args, array(c.Literals[0]))
+		}
+		return query().Rows(c.Session, args)
+	}
+	return Answer{
+		Source: l.source + ": types", Digest: l.digest, Lists: l.lists, Rows: rows,
+		Columns: []catalog.Column{
+			column("nspname", datum.Name), column("oid", datum.OID), column("typname", datum.Name), column("typtype", datum.Char),
+			column("typnotnull", datum.Bool), column("elemtypoid", datum.OID),
 		},
-		where: always(l.wants),
-		order: func(a, b *pgType) int { return l.rank(a) - l.rank(b) },
 	}
+}
+
+// query asks for the types that Npgsql wants to know: those that are no row types and no
+// pseudo types but a few, and the arrays of the same. Npgsql forgets a type whose element
+// it has not seen before: they come in the order of their kinds.
+func (l npgsqlLoad) query() string {
+	sql := `
+		SELECT n.nspname, t.oid, t.typname, CASE WHEN a.oid IS NULL THEN t.typtype ELSE 'a' END AS typtype, t.typnotnull, e.oid AS elemtypoid
+		FROM pg_type t
+		JOIN pg_namespace n ON n.oid = t.typnamespace
+		LEFT JOIN pg_type a ON a.typarray = t.oid
+		LEFT JOIN pg_range r ON r.rngtypid = t.oid
+		LEFT JOIN pg_range m ON m.rngmultitypid = t.oid
+		LEFT JOIN pg_type e ON e.oid = coalesce(a.oid, r.rngsubtype, m.rngtypid, t.typbasetype)
+		WHERE CASE
+			WHEN a.oid IS NOT NULL THEN a.typtype NOT IN ('c', 'p') OR a.typname IN ('record', 'void')
+			ELSE t.typtype NOT IN ('c', 'p') OR t.typname = ANY ('{` + strings.Join(strings.Fields(l.pseudo), ",") + `}')
+		END`
 	if l.lists != nil {
-		q.where = and(q.where, anyOf(schemaIsIn(0), always(isUserDefined)))
+		sql += ` AND (n.nspname = ANY ($1) OR t.typcategory = 'U')`
 	}
-	return q.answer(Answer{Source: l.source + ": types", Digest: l.digest, Lists: l.lists})
-}
-
-// npgsqlKind is typtype, but 'a' for an array, which PostgreSQL calls a base type.
-func npgsqlKind(t *pgType) string {
-	if t.receive == "array_recv" {
-		return "a"
+	sql += ` ORDER BY CASE WHEN a.oid IS NOT NULL THEN 9`
+	for rank, kind := range "bep" + l.order + "d" {
+		sql += fmt.Sprintf(" WHEN t.typtype = '%c' THEN %d", kind, rank)
 	}
-	return t.kind
-}
-
-// npgsqlElement is the type that t is made of, or 0.
-func npgsqlElement(t *pgType) uint32 {
-	switch npgsqlKind(t) {
-	case "a":
-		return t.elem
-	case "r":
-		return t.rangeSubtype
-	case "m":
-		return rangeOf(t).oid
-	case "d":
-		return t.baseType
-	}
-	return 0
-}
-
-// wants says whether Npgsql wants to know a type: not the row types of tables,
-// few pseudo types, and no arrays of what it does not want.
-func (l npgsqlLoad) wants(t *pgType) bool {
-	switch npgsqlKind(t) {
-	case "b", "r", "m", "e", "d":
-		return true
-	case "p":
-		return slices.Contains(strings.Fields(l.pseudo), t.name)
-	case "a":
-		element := typeByOID(t.elem)
-		return element.kind != "c" && (element.kind != "p" || element.name == "record" || element.name == "void")
-	}
-	return false
-}
-
-// isUserDefined says whether a type is of the category that is not one of SQL's.
-func isUserDefined(t *pgType) bool { return t.category == "U" }
-
-// rank is the order of the kinds. Npgsql forgets a type whose element it has not
-// seen before.
-func (l npgsqlLoad) rank(t *pgType) int {
-	return strings.Index("bep "+l.order+" d a", npgsqlKind(t))
+	return sql + ` END`
 }
 
 func npgsqlFields() []Answer {
-	columns := []Column{colTypeOID, colAttname, colAtttypid}
+	columns := []catalog.Column{column("oid", datum.OID), column("attname", datum.Name), column("atttypid", datum.OID)}
 	return []Answer{
 		{
 			Source: "Npgsql 6-10.0.3: fields of composite types", Columns: columns, Rows: none,
@@ -144,7 +124,7 @@ func npgsqlFields() []Answer {
 }
 
 func npgsqlLabels() []Answer {
-	columns := []Column{colTypeOID, colEnumlabel}
+	columns := []catalog.Column{column("oid", datum.OID), column("enumlabel", datum.Name)}
 	return []Answer{
 		{
 			Source: "Npgsql 6-9.0.4: labels of enumerations", Columns: columns, Rows: none,

@@ -3,7 +3,6 @@ package clientsql
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -12,7 +11,7 @@ func TestNpgsqlSeesElementsFirst(t *testing.T) {
 	for _, l := range npgsqlLoads {
 		t.Run(l.source, func(t *testing.T) {
 			a := l.answer()
-			rows, err := a.Rows(Call{Literals: sampleLiterals(t, a)})
+			rows, err := a.Rows(Call{Session: session, Literals: sampleLiterals(t, a)})
 			if err != nil || len(rows) < 160 {
 				t.Fatalf("%d rows, %v", len(rows), err)
 			}
@@ -43,27 +42,20 @@ func TestNpgsqlSameAsOurQueries(t *testing.T) {
 	for _, a := range npgsqlLabels() {
 		queries[a.Digest] = `SELECT t.oid, e.enumlabel FROM pg_type t, pg_enum e WHERE e.enumtypid = t.oid`
 	}
-	conn := emptyDatabase(t)
+	conn := connect(t)
 	unpinned := unpinnedOIDs(t, conn)
 	for _, a := range npgsqlAnswers {
 		t.Run(a.Source, func(t *testing.T) {
 			sql := queries[a.Digest]
-			compareDescription(t, a, describe(t, conn, Answer{SQL: sql}))
-			rows, err := a.Rows(Call{Literals: sampleLiterals(t, a)})
+			compareDescription(t, a, sql, conn)
+			rows, err := a.Rows(Call{Session: session, Literals: sampleLiterals(t, a)})
 			if err != nil {
 				t.Fatal(err)
 			}
-			var got, want []string
-			for _, row := range rows {
-				got = append(got, strings.Join(cells(&a, row), "|"))
-			}
-			for _, row := range exec(t, conn, sql).Rows {
-				want = append(want, strings.Join(serverCells(a, row, unpinned), "|"))
-			}
-			slices.Sort(got) // for the order see TestNpgsqlSeesElementsFirst
-			slices.Sort(want)
+			// For the order see TestNpgsqlSeesElementsFirst.
+			got, want := lines(&a, rows), serverLines(a, exec(t, conn, sql), unpinned)
 			if !slices.Equal(got, want) {
-				t.Errorf("%d rows, PostgreSQL has %d:\n%s", len(got), len(want), firstDifference(got, want))
+				t.Errorf("%d rows, PostgreSQL has %d:\n%q\nnot\n%q", len(got), len(want), got, want)
 			}
 		})
 	}

@@ -141,6 +141,12 @@ func (t Type) Len() int16 {
 // Known says whether the type is one that this package names.
 func (t Type) Known() bool { _, ok := types[t]; return ok }
 
+// isReg says whether values are OIDs that are shown as names: regproc and its kin, from
+// regprocedure to regtype, regrole and regnamespace. They have both, Int and Str.
+func isReg(t Type) bool {
+	return t == Regproc || t >= 2202 && t <= 2206 || t == 4089 || t == 4096
+}
+
 // IsInteger says whether the type is one of the three integer types.
 func (t Type) IsInteger() bool { return t == Int2 || t == Int4 || t == Int8 }
 

@@ -134,8 +134,11 @@ func ParseBinary(t Type, b []byte, param int) (Datum, error) {
 		return OfText(string(b)), nil
 	}
 	width := int(t.Len())
-	if !Supported(t) || t == Numeric {
+	if t == Numeric {
 		return Datum{}, unsupported(t)
+	}
+	if !Supported(t) {
+		return textByCodec(t, b, param)
 	}
 	if t == Bool && len(b) == 0 {
 		return Datum{}, pgerr.Newf(codes.ProtocolViolation, "no data left in message")

@@ -81,7 +81,47 @@ func AppendBinary(dst []byte, t Type, d Datum) ([]byte, error) {
 	case UUID:
 		return hex.AppendDecode(dst, []byte(strings.ReplaceAll(d.Str, "-", "")))
 	}
+	if isReg(t) {
+		return binary.BigEndian.AppendUint32(dst, uint32(d.Int)), nil
+	}
+	if codec, ok := codecArray(arrayType(t)); ok && d.Str == "{}" { // an array of no dimensions
+		for _, header := range []uint32{0, 0, codec.ElementType.OID} {
+			dst = binary.BigEndian.AppendUint32(dst, header)
+		}
+		return dst, nil
+	}
+	if t == int2Vector || t == oidVector {
+		return appendVector(dst, t, d.Str)
+	}
 	return appendByCodec(dst, t, d.Str)
+}
+
+// The types of keys of indexes and of arguments of functions.
+const (
+	int2Vector Type = 22
+	oidVector  Type = 30
+)
+
+// appendVector writes numbers between blanks as an array whose subscripts begin at 0.
+func appendVector(dst []byte, t Type, text string) ([]byte, error) {
+	element, fields := OID, strings.Fields(text)
+	if t == int2Vector {
+		element = Int2
+	}
+	for _, header := range []uint32{1, 0, uint32(element), uint32(len(fields)), 0} { // dimensions, NULLs, type, length, first
+		dst = binary.BigEndian.AppendUint32(dst, header)
+	}
+	for _, field := range fields {
+		d, err := Parse(element, field)
+		if err != nil {
+			return nil, err
+		}
+		dst = binary.BigEndian.AppendUint32(dst, uint32(element.Len()))
+		if dst, err = AppendBinary(dst, element, d); err != nil {
+			return nil, err
+		}
+	}
+	return dst, nil
 }
 
 // appendByCodec turns the text form of the less common types, which occur in the
@@ -92,6 +132,15 @@ func appendByCodec(dst []byte, t Type, text string) ([]byte, error) {
 	if !ok || !typ.Codec.FormatSupported(pgtype.BinaryFormatCode) {
 		return nil, noBinaryForm(t)
 	}
+	if items, first, ok := cutBound(text); ok {
+		start := len(dst)
+		out, err := appendByCodec(dst, t, items)
+		if err == nil {
+			const lowerBound = 16 // after dimensions, NULLs, type and length
+			binary.BigEndian.PutUint32(out[start+lowerBound:], uint32(first))
+		}
+		return out, err
+	}
 	value, err := typ.Codec.DecodeValue(codecs, uint32(t), pgtype.TextFormatCode, []byte(text))
 	if err != nil {
 		return nil, noBinaryForm(t)
@@ -101,6 +150,53 @@ func appendByCodec(dst []byte, t Type, text string) ([]byte, error) {
 		return nil, noBinaryForm(t)
 	}
 	return out, nil
+}
+
+// arrayType is nil for a type that pgtype does not know.
+func arrayType(t Type) *pgtype.Type {
+	typ, _ := pgtype.NewMap().TypeForOID(uint32(t))
+	return typ
+}
+
+func codecArray(t *pgtype.Type) (*pgtype.ArrayCodec, bool) {
+	if t == nil {
+		return nil, false
+	}
+	codec, ok := t.Codec.(*pgtype.ArrayCodec)
+	return codec, ok
+}
+
+// cutBound takes the bounds off an array of one dimension that does not begin at 1, such
+// as [0:1]={a,b}: pgtype forgets them.
+func cutBound(text string) (items string, first int64, ok bool) {
+	bounds, items, ok := strings.Cut(text, "]=")
+	if !ok || !strings.HasPrefix(bounds, "[") {
+		return text, 1, false
+	}
+	lower, _, _ := strings.Cut(bounds[1:], ":")
+	first, err := strconv.ParseInt(lower, 10, 32)
+	return items, first, err == nil
+}
+
+// textByCodec is its opposite, for the parameters of such answers.
+func textByCodec(t Type, b []byte, param int) (Datum, error) {
+	codecs := pgtype.NewMap()
+	typ, ok := codecs.TypeForOID(uint32(t))
+	if isReg(t) {
+		typ, ok = codecs.TypeForOID(uint32(OID))
+	}
+	_, isArray := codecArray(typ)
+	if !ok || !isArray && t != Char && t != Bpchar && !isReg(t) {
+		return Datum{}, unsupported(t)
+	}
+	value, err := typ.Codec.DecodeValue(codecs, typ.OID, pgtype.BinaryFormatCode, b)
+	if err == nil {
+		b, err = codecs.Encode(typ.OID, pgtype.TextFormatCode, value, nil)
+	}
+	if err != nil {
+		return Datum{}, pgerr.Newf(codes.InvalidBinaryRepresentation, "incorrect binary data format in bind parameter %d", param)
+	}
+	return OfText(string(b)), nil
 }
 
 func noBinaryForm(t Type) error {

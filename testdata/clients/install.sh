@@ -13,6 +13,7 @@ only=${2-}
 clients='psql|command -v psql|postgresql-client
 psycopg2|/usr/bin/python3 -c "import psycopg2"|python3-psycopg2
 psycopg3|/usr/bin/python3 -c "import psycopg"|python3-psycopg
+pygresql|/usr/bin/python3 -c "import pgdb"|python3-pygresql
 sqlalchemy|/usr/bin/python3 -c "import sqlalchemy, psycopg2"|python3-sqlalchemy python3-psycopg2
 django|/usr/bin/python3 -c "import django, psycopg2"|python3-django python3-psycopg2
 jdbc|command -v java && command -v javac && test -e /usr/share/java/postgresql.jar|default-jdk-headless libpostgresql-jdbc-java

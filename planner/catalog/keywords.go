@@ -1,4 +1,4 @@
-package clientsql
+package catalog
 
 import (
 	_ "embed"

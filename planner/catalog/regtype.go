@@ -1,4 +1,4 @@
-package clientsql
+package catalog
 
 import (
 	"strings"
@@ -8,34 +8,6 @@ import (
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
 )
-
-// isRegtype is WHERE oid = the first input::regtype, which fails if there is no
-// such type.
-func isRegtype(c Call) (func(*pgType) bool, error) {
-	d := c.input(0)[0]
-	if d.Null {
-		return noType, nil
-	}
-	oid, err := regtypeIn(d.Str)
-	return func(t *pgType) bool { return t.oid == oid }, err
-}
-
-// isToRegtype is WHERE oid = to_regtype(the first input), which is NULL if there is no
-// such type. Up to PostgreSQL 15 what is no name, such as an OID, is an error.
-func isToRegtype(c Call) (func(*pgType) bool, error) {
-	d := c.input(0)[0]
-	if d.Null {
-		return noType, nil
-	}
-	name, err := parseTypeName(d.Str)
-	if err != nil {
-		return nil, err
-	}
-	found := name.find()
-	return func(t *pgType) bool { return t == found }, nil
-}
-
-func noType(*pgType) bool { return false }
 
 // regtypeIn is the input function of regtype.
 func regtypeIn(s string) (uint32, error) {
@@ -49,7 +21,7 @@ func regtypeIn(s string) (uint32, error) {
 	if err != nil {
 		return 0, err
 	}
-	if _, ok := schemaOIDs[name.schema]; name.schema != "" && !ok {
+	if name.schema != "" && schemaOID(name.schema) == 0 {
 		return 0, pgerr.Newf(codes.InvalidSchemaName, "schema \"%s\" does not exist", name.schema)
 	}
 	if t := name.find(); t != nil {
@@ -91,6 +63,12 @@ func parseTypeName(s string) (typeName, error) {
 	if err != nil {
 		return typeName{}, err
 	}
+	rest := func(i int) string { // from word i on
+		if i < len(words) {
+			return words[i].rest
+		}
+		return ""
+	}
 	name := typeName{array: array}
 	switch {
 	case len(words) == 1 && words[0].quoted:
@@ -99,9 +77,9 @@ func parseTypeName(s string) (typeName, error) {
 		name.schema, name.name = words[0].text, words[1].text
 	default:
 		var texts []string
-		for _, w := range words {
+		for i, w := range words {
 			if w.quoted || w.dotted {
-				return typeName{}, badTypeName(s)
+				return typeName{}, badTypeName(rest(i))
 			}
 			texts = append(texts, w.text)
 		}
@@ -109,7 +87,7 @@ func parseTypeName(s string) (typeName, error) {
 		if standard, ok := standardTypeNames[name.name]; ok {
 			name.name = standard
 		} else if len(texts) != 1 {
-			return typeName{}, badTypeName(s)
+			return typeName{}, badTypeName(rest(1))
 		}
 	}
 	return name, nil
@@ -147,7 +125,8 @@ var standardTypeNames = map[string]string{
 // typeWord is one identifier of a type name.
 type typeWord struct {
 	text           string
-	quoted, dotted bool // dotted: a dot comes before it
+	quoted, dotted bool   // dotted: a dot comes before it
+	rest           string // of the name, from this word on
 }
 
 // splitTypeName reads the identifiers, skips modifiers such as `(10, 2)`, and says
@@ -156,17 +135,17 @@ func splitTypeName(s string) (words []typeWord, array bool, err error) {
 	rest := strings.TrimSpace(s)
 	dotted := false
 	for rest != "" {
-		var w typeWord
+		w := typeWord{rest: rest}
 		switch {
 		case rest[0] == '(' && len(words) > 0:
 			end := strings.IndexByte(rest, ')')
 			if end < 0 {
-				return nil, false, badTypeName(s)
+				return nil, false, badTypeName("")
 			}
 			rest = strings.TrimSpace(rest[end+1:])
 			continue
 		case rest[0] == '[' && len(words) > 0:
-			return words, true, arrayBounds(s, rest)
+			return words, true, arrayBounds(rest)
 		case rest[0] == '.' && len(words) > 0 && !dotted:
 			dotted, rest = true, strings.TrimSpace(rest[1:])
 			continue
@@ -177,23 +156,28 @@ func splitTypeName(s string) (words []typeWord, array bool, err error) {
 			w.text, rest = cutWord(rest)
 		}
 		if w.text == "" {
-			return nil, false, badTypeName(s)
+			return nil, false, badTypeName(rest)
 		}
 		w.text = datum.TruncateName(w.text)
 		w.dotted, dotted = dotted, false
 		words, rest = append(words, w), strings.TrimSpace(rest)
 	}
 	if len(words) == 0 || dotted {
-		return nil, false, badTypeName(s)
+		return nil, false, badTypeName("")
 	}
 	return words, false, nil
 }
 
-func arrayBounds(s, bounds string) error {
+func arrayBounds(bounds string) error {
 	for bounds != "" {
 		size, rest, ok := strings.Cut(strings.TrimPrefix(bounds, "["), "]")
-		if bounds[0] != '[' || !ok || strings.Trim(size, " 0123456789") != "" {
-			return badTypeName(s)
+		switch {
+		case bounds[0] != '[':
+			return badTypeName(bounds)
+		case !ok && strings.Trim(size, " 0123456789") == "":
+			return badTypeName("")
+		case strings.Trim(size, " 0123456789") != "":
+			return badTypeName(strings.TrimLeft(size, " 0123456789"))
 		}
 		bounds = strings.TrimSpace(rest)
 	}
@@ -232,9 +216,37 @@ func lower(r rune) rune {
 	return r
 }
 
-func badTypeName(s string) error {
-	if strings.TrimSpace(s) == "" {
+// badTypeName is the parser's error; rest is what it did not expect.
+func badTypeName(rest string) error {
+	rest = strings.TrimSpace(rest)
+	if rest == "" {
 		return pgerr.Newf(codes.Syntax, "syntax error at end of input")
 	}
-	return pgerr.Newf(codes.Syntax, "invalid type name \"%s\"", s)
+	const operators = "+-*/<>=~!@#%^&|`?"
+	n := len(rest) - len(strings.TrimLeft(rest, operators))
+	if n == 0 {
+		word, after := cutWord(rest)
+		if n = len(rest) - len(after); word == "" {
+			n = 1
+		}
+		if rest[0] == '"' || rest[0] == '\'' || rest[0] == '$' || rest[0] >= '0' && rest[0] <= '9' {
+			return refusal("what this type name means")
+		}
+	}
+	return pgerr.Newf(codes.Syntax, "syntax error at or near \"%s\"", rest[:n])
+}
+
+// quotedEnd is where the quoted identifier at the start of s ends, or -1 if it does
+// not.
+func quotedEnd(s string) int {
+	for i := 1; i < len(s); i++ {
+		if s[i] != '"' {
+			continue
+		}
+		if i+1 == len(s) || s[i+1] != '"' {
+			return i + 1
+		}
+		i++
+	}
+	return -1
 }
