@@ -61,6 +61,7 @@ func (b *batch) run(script *planner.Script) error {
 	}
 	defer func() { b.s.unit.whole = false }()
 	for _, st := range script.Statements {
+		b.s.followTransaction()
 		if b.s.txState() == failed && !st.EndsTransaction() {
 			return errAborted
 		}

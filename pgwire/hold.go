@@ -63,21 +63,10 @@ func (s *session) drainHeld() error {
 	messages, answers := s.held.messages, s.held.answers
 	s.held = held{}
 	s.up.openSeries()
-	if len(s.stale) > 0 {
-		if err := s.closeOurs(); err != nil {
-			return err
-		}
-	}
-	return s.takeHeld(append(messages, encode(&pgproto3.Flush{})...), answersTo(answers))
-}
-
-// closeOurs closes our portals that are left, so that they are not in the way of what follows.
-func (s *session) closeOurs() error {
-	fs, err := s.ask()
-	if err != nil {
+	if err := s.askToClose(); err != nil {
 		return err
 	}
-	return s.each(fs, func(byte, []byte) error { return nil })
+	return s.takeHeld(append(messages, encode(&pgproto3.Flush{})...), answersTo(answers))
 }
 
 // errSeriesFailed: the client has been told already.
@@ -102,6 +91,9 @@ func (s *session) settleRelayed() error {
 func (s *session) queryHeld(kind byte, body []byte) error {
 	message := binary.BigEndian.AppendUint32([]byte{kind}, uint32(4+len(body)))
 	s.up.openSeries()
+	if err := s.askToClose(); err != nil {
+		return errors.Join(err, s.closeSeries())
+	}
 	err := s.takeHeld(append(message, body...), untilReady)
 	s.up.popSeries()
 	return err

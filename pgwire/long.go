@@ -2,7 +2,10 @@ package pgwire
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
+
+	"github.com/jackc/pgx/v5/pgproto3"
 )
 
 // This file passes long messages of the client's on while they arrive: a value of any
@@ -47,33 +50,38 @@ func (s *session) startBind(have []byte) verdict {
 		return needInput
 	}
 	m := message{rest: have}
-	portal, statement := s.known(m.text()), s.known(m.text())
-	if namesOurs('B', have) || s.isOurs('S', statement) {
+	portal, statement := s.known(m.text()), m.text()
+	if namesOurs('B', have) || s.isOurs('S', s.known(statement)) {
 		return needInput
 	}
 	if v := s.settlePortals('B'); v != ourTurn {
 		return v
 	}
-	if len(portal) > 0 {
-		if s.isOurs('P', portal) {
-			return needInput
-		}
-		if s.up != nil {
-			s.up.portals.Store(true)
-		}
+	if len(portal) > 0 && s.up != nil {
+		s.up.portals.Store(true)
 	}
-	s.replacePortal(portal)
-	return ourTurn
+	return s.replacePortal(portal, statement)
 }
 
-// replacePortal forgets a portal of ours whose name a relayed Bind takes.
-func (s *session) replacePortal(name []byte) {
-	if len(name) == 0 {
+// replacePortal forgets the unnamed portal of ours when a relayed Bind makes another. One
+// with a name cannot be replaced; what is wrong with the statement is said before that.
+func (s *session) replacePortal(name, statement []byte) verdict {
+	switch {
+	case len(name) == 0:
 		s.closeUpstream(&s.unnamedPortal)
 		s.unnamedPortal.state, s.portalVoid = portalAbsent, false
-		return
+	case s.portals[string(nameKey(name))] != nil:
+		if v := s.mixedTurn(); v != ourTurn {
+			return v
+		}
+		if s.portals[string(nameKey(name))] == nil {
+			break // it has ended with its transaction
+		}
+		s.up.openSeries()
+		err := s.askWhetherFine(&pgproto3.Describe{ObjectType: 'S', Name: string(statement)})
+		return s.failSeries(cmp.Or(err, errPortalExists(name)))
 	}
-	s.dropNamedPortal(string(nameKey(name)))
+	return ourTurn
 }
 
 // passLong passes on what has arrived of a long message.

@@ -58,11 +58,11 @@ func (s *session) fetch(p *portal, maxRows int, opening []pgproto3.FrontendMessa
 	if mixed(p.bound).Rows != nil {
 		return s.fetchSlices(p, maxRows, opening)
 	}
-	messages := append(opening, &pgproto3.Execute{Portal: p.upstream, MaxRows: uint32(maxRows)})
+	opening = append(opening, &pgproto3.Execute{Portal: p.upstream, MaxRows: uint32(maxRows)})
 	if maxRows == 0 { // it runs to its end
-		messages = append(messages, &pgproto3.Close{ObjectType: 'P', Name: p.upstream})
+		opening = append(opening, &pgproto3.Close{ObjectType: 'P', Name: p.upstream})
 	}
-	execute, done := s.request(messages)
+	execute, done := s.request(opening)
 	suspended := false
 	err := s.stream(execute, done, func(kind byte, body []byte) error {
 		switch kind {

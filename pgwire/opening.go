@@ -110,8 +110,7 @@ func connectError(ctx context.Context, err error) error {
 			Cause:    err,
 		}
 	}
-	var told *pgerr.Error
-	if errors.As(cause, &told) {
+	if _, says := errors.AsType[*pgerr.Error](cause); says {
 		return cause
 	}
 	if cause != nil && !errors.Is(cause, errNoAnswer) {

@@ -289,7 +289,7 @@ func TestScopeIsWhatTheUpstreamSays(t *testing.T) {
 		directly := strings.TrimPrefix(direct.Conn().RemoteAddr().String(), "tcp:")
 		for i, options := range branchOptions {
 			t.Run(fmt.Sprintf("%s/%s", mode, options), func(t *testing.T) {
-				want, wantErr := "", error(nil)
+				want := ""
 				there, wantErr := open(t, directly, map[string]string{"options": options})
 				if wantErr == nil {
 					want = queryOne(t, there, "select current_setting('app.branch', true)")
@@ -407,5 +407,63 @@ func TestURLsDatabaseIsTheRepository(t *testing.T) {
 	}
 	if got := queryOne(t, other, "select current_database() from raisin_lock_release('k', 1)"); got != "shop" {
 		t.Errorf("current_database: %s", got)
+	}
+}
+
+// TestCancelsEndNoSession: wherever a cancel request meets a session, amid what it asks by
+// itself too, it ends a statement at most.
+func TestCancelsEndNoSession(t *testing.T) {
+	server, _ := startProxied(t)
+	conn := connect(t, server.addr, "alice")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	canceled := make(chan struct{})
+	go func() {
+		defer close(canceled)
+		for ctx.Err() == nil {
+			_ = conn.CancelRequest(ctx) // it comes when it comes
+		}
+	}()
+	for range 200 {
+		for _, sql := range []string{"select 1", "select raisin_lock_release('k', 1)", "select a, raisin_lock_release('k', 1) from generate_series(1, 3) a"} {
+			_, err := conn.Exec(t.Context(), sql).ReadAll()
+			var told *pgconn.PgError
+			if err != nil && (!errors.As(err, &told) || told.Code != "57014") {
+				t.Fatalf("%s: %v", sql, err)
+			}
+		}
+	}
+	cancel()
+	<-canceled
+}
+
+// TestShutdownWithAMuteUpstream: who logs in is not waited for longer than statements are.
+func TestShutdownWithAMuteUpstream(t *testing.T) {
+	m := startMute(t)
+	server := startServer(t, map[string]string{"upstream": m.url(), "grace": "10ms"})
+	hello := encoded(t, &pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30, Parameters: map[string]string{"user": "alice"}})
+	client, _ := enter(t, m, server.addr, hello)
+	defer client.Close()
+	server.shutdown(t)
+}
+
+// TestLogInOverTLS: there a goroutine reads ahead while the upstream is opened, and what it
+// reads is not lost.
+func TestLogInOverTLS(t *testing.T) {
+	server := startServer(t, map[string]string{"upstream": wiretest.PostgresURL(t), "tls": "on"})
+	config, err := pgconn.ParseConfig("postgres://alice@" + server.addr + "/shop?sslmode=require")
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := pgconn.ConnectConfig(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	if got := queryOne(t, conn, "select pg_backend_pid()"); got != strconv.Itoa(int(conn.PID())) {
+		t.Errorf("process id %s, told %d", got, conn.PID())
+	}
+	if got := queryOne(t, conn, "select acquired from raisin_lock_acquire('k', 1000)"); got != "t" {
+		t.Errorf("acquired: %s", got)
 	}
 }

@@ -53,6 +53,20 @@ func (s *session) probe(st *planner.Statement, declared []datum.Type) (*planner.
 	return &known, nil
 }
 
+// askWhetherFine asks for nothing but what is wrong with messages.
+func (s *session) askWhetherFine(messages ...pgproto3.FrontendMessage) error {
+	fs, err := s.ask(messages...)
+	if err != nil {
+		return err
+	}
+	return s.each(fs, func(kind byte, body []byte) error {
+		if kind == 'E' {
+			return refusal(body)
+		}
+		return nil
+	})
+}
+
 func oids(types []datum.Type) []uint32 {
 	out := make([]uint32, len(types))
 	for i, t := range types {

@@ -93,7 +93,7 @@ func (s *session) wrong(st *planner.Statement) error {
 		if s.executesWithin(st) {
 			return errExecuteWithin
 		}
-		if s.preparesOurs(st) {
+		if s.preparesOurs(st) && !isPrepared(st.Action) { // one of ours says so when it runs
 			return errStatementExists(st.Prepares)
 		}
 		if isEmptyBranch(st) {
@@ -112,6 +112,15 @@ func (s *session) wrong(st *planner.Statement) error {
 		return st.Foreign
 	}
 	return nil
+}
+
+// isPrepared says whether a statement is about a prepared one that calls our functions.
+func isPrepared(a planner.Action) bool {
+	switch a.(type) {
+	case *planner.Prepare, *planner.PrepareMixed, *planner.Execute, *planner.Deallocate:
+		return true
+	}
+	return false
 }
 
 // errEmptyBranch: an upstream takes any value for a setting that it does not know.

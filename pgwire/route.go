@@ -46,15 +46,14 @@ func (s *session) route(kind byte, body []byte) verdict {
 		return s.routeParse(body)
 	case 'B':
 		m := message{rest: body}
-		portal, statement := s.known(m.text()), s.known(m.text())
-		ours := s.isOurs('S', statement)
-		if len(portal) > 0 {
-			return s.routeBindNamed(portal, body, ours)
-		}
+		portal, statement := s.known(m.text()), m.text()
+		ours := s.isOurs('S', s.known(statement))
 		if !ours {
-			s.replacePortal(portal)
+			if v := s.replacePortal(portal, statement); v != ourTurn {
+				return v
+			}
 		}
-		return s.routeNamed(kind, body, ours, s.bind)
+		return s.routeBind(portal, body, ours)
 	case 'E':
 		m := message{rest: body}
 		return s.routeNamed(kind, body, s.isOurs('P', s.known(m.text())), s.execute)
@@ -279,12 +278,16 @@ func isSelect(st *planner.Statement) bool {
 	return ok
 }
 
-// forgetUnnamed drops the unnamed statement and portal, as every simple query does. Those
-// of the upstream, which gets no query, are there still.
+// forgetUnnamed drops the unnamed statement and portal, as every simple query does, but the
+// portal of a failed transaction. Those of the upstream, which gets no query, are there
+// still.
 func (s *session) forgetUnnamed() {
+	s.unnamed, s.unnamedVoid = nil, s.up != nil
+	if s.txState() == failed {
+		return
+	}
 	s.closeUpstream(&s.unnamedPortal)
-	s.unnamed, s.unnamedPortal.state = nil, portalAbsent
-	s.unnamedVoid, s.portalVoid = s.up != nil, s.up != nil
+	s.unnamedPortal.state, s.portalVoid = portalAbsent, s.up != nil
 }
 
 func (s *session) routeParse(body []byte) verdict {

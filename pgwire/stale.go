@@ -50,27 +50,32 @@ func (s *session) closeFirst(kind byte) verdict {
 	return needClose
 }
 
-// closeStale closes them now.
+// closeStale closes them before the frame at the head is answered.
 func (s *session) closeStale() error {
-	err := s.waiting(func(context.Context) error {
-		ask := s.askAlone
-		if s.up.inSeries() {
-			ask = s.ask
-		}
-		fs, err := ask()
-		if err != nil {
-			return err
-		}
-		return s.each(fs, func(kind byte, body []byte) error {
-			if kind == 'E' {
-				return refusal(body)
-			}
-			return nil
-		})
-	})
+	err := s.waiting(func(context.Context) error { return s.askToClose() })
 	if theirs, ok := errors.AsType[*upstreamError](err); ok && theirs.isOrdinary() {
 		s.failHead(theirs)
 		return nil
 	}
 	return err
+}
+
+func (s *session) askToClose() error {
+	if len(s.stale) == 0 {
+		return nil
+	}
+	ask := s.askAlone
+	if s.up.inSeries() {
+		ask = s.ask
+	}
+	fs, err := ask()
+	if err != nil {
+		return err
+	}
+	return s.each(fs, func(kind byte, body []byte) error {
+		if kind == 'E' {
+			return refusal(body)
+		}
+		return nil
+	})
 }

@@ -113,19 +113,14 @@ func (s *session) prepareTaken(st *planner.Statement) error {
 	return s.takenUnless(fs, st.Prepares, st.Start-shift)
 }
 
-// routeBindNamed is a Bind of a portal with a name, of a statement of ours or not.
-func (s *session) routeBindNamed(portal, body []byte, ours bool) verdict {
-	taken := s.isOurs('P', portal) && s.txState() != failed
+// routeBind is a Bind of a statement of ours or not, to a portal whose name no other of ours
+// has.
+func (s *session) routeBind(portal, body []byte, ours bool) verdict {
 	switch {
-	case !ours && taken:
-		if v := s.turn(false); v != ourTurn {
-			return v
-		}
-		return s.failSeries(errPortalExists(portal))
-	case !ours && s.up != nil:
-		s.replacePortal(portal)
+	case len(portal) == 0 || s.up == nil:
+	case !ours:
 		s.up.portals.Store(true)
-	case ours && s.up != nil && s.up.portals.Load() && !s.blocking:
+	case s.up.portals.Load() && !s.blocking:
 		if v := s.turn(true); v != ourTurn {
 			return v
 		}

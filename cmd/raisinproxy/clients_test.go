@@ -23,6 +23,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	// Needed by programs under testdata, which go mod tidy does not look at.
 	_ "github.com/jackc/pgx/v5/stdlib"
 	_ "github.com/lib/pq"
@@ -63,7 +65,7 @@ func (c client) argv(bin string) []string {
 // TestClients runs one scenario with every client library against the program: each
 // prints what testdata/clients/golden says.
 func TestClients(t *testing.T) {
-	testClients(t, nil, "--dev-mode", "--port", "0")
+	testClients(t, nil, func(*testing.T, string) {}, "--dev-mode", "--port", "0")
 }
 
 // TestClientsThroughProxy is TestClients with a PostgreSQL behind the program, and with
@@ -74,6 +76,8 @@ func TestClientsThroughProxy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	admin := upstream.String()
+	upstream.Path = "/" // each client works in its own
 	text := fmt.Sprintf(`
 [pgwire]
 port = 0
@@ -91,12 +95,34 @@ url = %q
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	testClients(t, []string{"psql", "pgx", "jdbc", "psycopg3", "node"}, "--config", config)
+	testClients(t, []string{"psql", "pgx", "jdbc", "psycopg3", "node"}, func(t *testing.T, database string) {
+		createDatabase(t, admin, database)
+	}, "--config", config)
+}
+
+// createDatabase makes an empty database for the time of a test.
+func createDatabase(t *testing.T, admin, name string) {
+	t.Helper()
+	conn, err := pgconn.Connect(t.Context(), admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(sql string) {
+		if _, err := conn.Exec(context.Background(), sql).ReadAll(); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+	}
+	run("DROP DATABASE IF EXISTS " + name + " WITH (FORCE)")
+	run("CREATE DATABASE " + name + " TEMPLATE template0")
+	t.Cleanup(func() {
+		run("DROP DATABASE " + name + " WITH (FORCE)")
+		conn.Close(context.Background())
+	})
 }
 
 // testClients runs the program with args, and the clients against it; those in mixed have
-// that mode too.
-func testClients(t *testing.T, mixed []string, args ...string) {
+// that mode too. prepare is told of the database that one will work in.
+func testClients(t *testing.T, mixed []string, prepare func(t *testing.T, database string), args ...string) {
 	t.Helper()
 	packages := []string{"./cmd/raisinproxy"}
 	for _, c := range clients {
@@ -133,6 +159,7 @@ func testClients(t *testing.T, mixed []string, args ...string) {
 					}
 					cmd.Dir = repository
 					// A database of its own: nobody has claimed from its pools.
+					prepare(t, c.name+"_"+mode)
 					cmd.Env = append(clientEnv(t, address, user, c.name+"_"+mode), modules...)
 					checkOutput(t, cmd, filepath.Join(repository, "testdata/clients/golden", mode+".txt"))
 				})
