@@ -66,6 +66,7 @@ func (p *proxied) refuses(step string, a *answer) bool {
 // compared until the first that differs, since the later ones follow from it.
 func (j *judgement) judge(s *statement, p protocol, want []outcome) (v verdict) {
 	steps := p.steps(s)
+	givenBack := false
 	for i, a := range j.got.answers {
 		if _, side := onTheSide(steps[i]); side {
 			continue
@@ -81,8 +82,10 @@ func (j *judgement) judge(s *statement, p protocol, want []outcome) (v verdict) 
 			fail(notGivenBack, "%s, and gone: %s", a.code, gone)
 		}
 		same := slices.ContainsFunc(want, func(o outcome) bool {
-			return o.answers[i].text == a.text || s.untold && o.answers[i].code == a.code
+			return o.answers[i].text == a.text || s.untold && o.answers[i].code == a.code ||
+				(a.code != "" || givenBack) && withoutRows(o.answers[i].text) == withoutRows(a.text)
 		})
+		givenBack = givenBack || a.code != "" && len(a.calls) > 0 // the stand-ins give nothing back
 		if j.refuses(steps[i], &a) && !same {
 			v.refused = true
 			if s.certain && j.on != nil {
@@ -107,6 +110,23 @@ func (j *judgement) judge(s *statement, p protocol, want []outcome) (v verdict) 
 		v.faults = append(v.faults, fault{otherTables, "\n" + difference(want[0].contents, j.got.contents)})
 	}
 	return v
+}
+
+// withoutRows is an answer without its rows and their descriptions: those that told of what a
+// failure gave back are not sent.
+func withoutRows(text string) string {
+	var kept []string
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		switch {
+		case strings.HasPrefix(line, "  "), strings.HasSuffix(line, " "):
+			continue
+		case strings.HasPrefix(line, "SELECT "):
+			line = "SELECT"
+		}
+		kept = append(kept, line)
+	}
+	return strings.Join(kept, "\n")
 }
 
 // judgeCalls: no call is made oftener than under the plan that makes most of it, nor
