@@ -11,7 +11,6 @@ import (
 
 	"raisinproxy/pgwire/settings"
 	"raisinproxy/planner"
-	"raisinproxy/planner/catalog"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
@@ -108,10 +107,10 @@ func (s *session) Setting(name string) (string, bool) {
 }
 
 // Settings are the rows of pg_settings.
-func (s *session) Settings() []catalog.Setting {
-	var all []catalog.Setting
+func (s *session) Settings() []planner.Setting {
+	var all []planner.Setting
 	for _, d := range s.vars.Describe() {
-		all = append(all, catalog.Setting{
+		all = append(all, planner.Setting{
 			Name: d.Name, Setting: d.Setting, Unit: d.Unit, Description: d.Text, Context: d.Context, Type: d.Kind, Min: d.Min, Max: d.Max, Enum: d.Enum,
 		})
 	}

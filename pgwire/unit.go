@@ -195,8 +195,8 @@ func (s *session) undoUnit() (stays string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), giveBackTime)
 	defer cancel()
 	kept := make([]bool, len(u.effects))
-	for i := len(u.statements) - 1; i >= 0; i-- {
-		st, end := u.statements[i], len(u.effects)
+	for i, st := range slices.Backward(u.statements) {
+		end := len(u.effects)
 		if i+1 < len(u.statements) {
 			end = u.statements[i+1].first
 		}

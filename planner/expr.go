@@ -12,6 +12,9 @@ import (
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
+// Setting is a run-time parameter, as pg_settings has it.
+type Setting = catalog.Setting
+
 // Env is what an evaluation asks of its session. Plans hold no session state, so
 // that all sessions share them.
 type Env interface {
@@ -24,7 +27,7 @@ type Env interface {
 	// Setting reads a run-time parameter; ok is false for an unknown one.
 	Setting(name string) (value string, ok bool)
 	// Settings are the run-time parameters as pg_settings lists them.
-	Settings() []catalog.Setting
+	Settings() []Setting
 	// SetSetting changes a run-time parameter and returns its new value.
 	SetSetting(name, value string, local bool) (string, error)
 }
