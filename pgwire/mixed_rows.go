@@ -171,6 +171,7 @@ func (s *session) passTag(p *portal, body []byte, sent int) {
 	if i := strings.LastIndexByte(p.tag, ' '); i >= 0 {
 		p.tag = p.tag[:i+1] + strconv.Itoa(sent)
 	}
+	s.warnOfLoss(p.tag)
 	s.out.commandComplete(p.tag)
 }
 

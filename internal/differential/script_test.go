@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
+	"github.com/jackc/pgx/v5/pgtype"
 )
 
 // statement is one entry of the corpus: what a session says, step by step, and the values
@@ -291,9 +292,10 @@ func (a *answer) note(out *strings.Builder, r *pgconn.Result, anyOrder bool) {
 	a.rows += max(r.CommandTag.RowsAffected(), int64(len(r.Rows)))
 }
 
-// typeName is the number of a type that both databases number alike.
+// typeName is the number of a type that both databases number alike. A row of a stand-in has a
+// type with a name.
 func typeName(oid uint32) string {
-	if oid >= 16384 {
+	if oid >= 16384 || oid == pgtype.RecordOID {
 		return "its own"
 	}
 	return strconv.FormatUint(uint64(oid), 10)
