@@ -148,11 +148,14 @@ func (s *session) askAlone(messages ...pgproto3.FrontendMessage) (frames, error)
 
 func untilReady(kind byte) bool { return kind == 'Z' }
 
+// endsAnswer says whether a message is the last of the answer to a message.
+func endsAnswer(kind byte) bool { return strings.IndexByte("12nTCIs3", kind) >= 0 }
+
 // answersTo recognizes the last answer to so many messages, or the error that takes its
 // place. Each of Parse, Bind, Describe, Execute and Close has one answer that ends it.
 func answersTo(messages int) func(kind byte) bool {
 	return func(kind byte) bool {
-		if strings.IndexByte("12nTCIs3", kind) >= 0 {
+		if endsAnswer(kind) {
 			messages--
 		}
 		return messages <= 0 || kind == 'E'

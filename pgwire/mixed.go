@@ -95,8 +95,11 @@ func (s *session) runMixed(p *portal, maxRows int, describe bool) error {
 	case portalDone, portalBroken:
 		return s.runMixedAgain(p)
 	case portalReady:
+		if mixed(p.bound).Whole && maxRows > 0 {
+			return errReadInParts
+		}
 		s.startClock()
-		values, err := s.callFirst(p)
+		values, foiled, err := s.callFirst(p)
 		if err != nil {
 			return err
 		}
@@ -104,11 +107,18 @@ func (s *session) runMixed(p *portal, maxRows int, describe bool) error {
 		if err != nil {
 			return err
 		}
+		if foiled {
+			return s.runFoiled(p, opening)
+		}
 		p.state, p.undescribed = portalOpen, describe && p.bound.Columns != nil
 		return s.fetch(p, maxRows, opening)
 	}
 	return s.fetch(p, maxRows, nil)
 }
+
+// errReadInParts refuses to make the calls of rows that may never be read.
+var errReadInParts = pgerr.Newf(codes.FeatureNotSupported, "VALUES of several rows with a raisin_ function cannot be read in parts").
+	WithHint("Read all of it at once, without a limit of rows.")
 
 func (s *session) runMixedAgain(p *portal) error {
 	if p.state == portalBroken || p.bound.Columns == nil {
@@ -123,57 +133,69 @@ func (s *session) runMixedAgain(p *portal) error {
 }
 
 // callFirst prepares the statement and computes the arguments of the calls that run
-// before it, makes those calls, and returns the values of the hidden parameters.
-func (s *session) callFirst(p *portal) ([]datum.Datum, error) {
+// before it, makes those calls, and returns the values of the hidden parameters. A
+// statement that is going to fail makes none: foiled says so.
+func (s *session) callFirst(p *portal) (values []datum.Datum, foiled bool, err error) {
 	m := mixed(p.bound)
 	results := make([]*sqlfuncs.Row, len(m.Calls))
-	guards, args, err := s.prepareMain(p)
+	first, err := s.prepareMain(p)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	for i, call := range m.Calls {
-		if args[i] == nil { // a guard keeps it from running
-			continue
+	if first.guarded && !first.foiled {
+		for i, call := range m.Calls {
+			row, err := s.Call(call.Func, first.args[i])
+			if err != nil {
+				return nil, false, err
+			}
+			results[i] = &row
 		}
-		row, err := s.Call(call.Func, args[i])
-		if err != nil {
-			return nil, err
-		}
-		results[i] = &row
 	}
-	return m.Values(results, guards), nil
+	return m.Values(results, first.guarded), first.foiled, nil
+}
+
+// beforehand is what is known of a statement before it runs.
+type beforehand struct {
+	args    [][]datum.Datum // of each call
+	guarded bool            // no guard keeps the calls from running
+	foiled  bool            // the statement is going to fail, and PostgreSQL would call nothing
 }
 
 // prepareMain has the upstream prepare the statement, and computes the guards and the
-// arguments of each call, nil for one that a guard forbids: here, if that is certain to
-// give what the upstream would, else there. A statement that is not any more what it was
-// when the client prepared it fails before any call runs.
-func (s *session) prepareMain(p *portal) (guards []bool, args [][]datum.Datum, err error) {
+// arguments of each call: here, if that is certain to give what the upstream would, else
+// there. A statement that is not any more what it was when the client prepared it fails
+// before any call runs.
+func (s *session) prepareMain(p *portal) (*beforehand, error) {
 	m := mixed(p.bound)
-	local := false
-	if evaluator := m.Local(p.bound.Params); evaluator != nil && m.Args.SQL != "" {
+	first := &beforehand{guarded: true}
+	compute := m.Args.SQL != ""
+	if evaluator := m.Local(p.bound.Params); evaluator != nil && compute {
 		if params, ok := s.readRaw(p); ok {
-			local = true
-			if guards, args, err = evaluator.Eval(params); err != nil {
-				return nil, nil, err
+			compute = false
+			var err error
+			if first.args, first.guarded, err = evaluator.Eval(params); err != nil {
+				return nil, err
 			}
 		}
 	}
-	row, err := s.askArguments(p, m.Args.SQL != "" && !local)
-	if err != nil || local || m.Args.SQL == "" {
-		return guards, args, err
+	asked, err := s.askBefore(p, compute)
+	if err != nil {
+		return nil, err
 	}
-	guards = make([]bool, m.Guards)
-	for i := range guards {
-		guards[i] = string(row[i]) == "t"
+	first.foiled = asked.foiled
+	if !compute {
+		return first, nil
 	}
-	args = make([][]datum.Datum, len(m.Calls))
+	if first.guarded = asked.row != nil; !first.guarded {
+		return first, nil
+	}
+	first.args = make([][]datum.Datum, len(m.Calls))
 	for i := range m.Calls {
-		if args[i], err = s.readArguments(&m.Calls[i], row, guards); err != nil {
-			return nil, nil, err
+		if first.args[i], err = s.readArguments(&m.Calls[i], asked.row); err != nil {
+			return nil, err
 		}
 	}
-	return guards, args, nil
+	return first, nil
 }
 
 // readRaw reads the parameters; not ok if one of them is wrong, which the upstream says
@@ -195,58 +217,58 @@ func (s *session) readRaw(p *portal) (params []datum.Datum, ok bool) {
 	return params, true
 }
 
-// askArguments has the upstream prepare the statement, but for COPY, whose text is not
-// known yet, and compute the guards and the arguments if that is asked for.
-func (s *session) askArguments(p *portal, compute bool) (row [][]byte, err error) {
+// asked is what the upstream says before a statement runs.
+type asked struct {
+	row    [][]byte // the arguments; nil: a guard is not true, or they were not asked for
+	foiled bool
+}
+
+// askBefore has the upstream prepare the statement, but for COPY, whose text is not known
+// yet, say whether the facts still hold, and compute the guards and the arguments if that
+// is asked for. All of it is one exchange.
+func (s *session) askBefore(p *portal, compute bool) (*asked, error) {
 	m := mixed(p.bound)
-	var messages []pgproto3.FrontendMessage
-	parsing := &m.Main
+	result := &asked{}
+	var c conversation
 	if !m.Copy {
 		sql, err := s.sql(p.bound, &m.Main)
 		if err != nil {
 			return nil, err
 		}
-		messages = append(messages,
+		c.say(&m.Main, p.checkColumns,
 			&pgproto3.Close{ObjectType: 'S', Name: mainName},
 			&pgproto3.Parse{Name: mainName, Query: sql, ParameterOIDs: append(oids(p.bound.Params), hiddenTypes(m)...)},
 			&pgproto3.Describe{ObjectType: 'S', Name: mainName})
+	}
+	facts := s.factReader(m)
+	if !p.known {
+		if err := s.sayFacts(&c, m, facts); err != nil {
+			return nil, err
+		}
 	}
 	if compute {
 		sql, err := s.sql(p.bound, &m.Args)
 		if err != nil {
 			return nil, err
 		}
-		messages = append(messages,
+		c.say(&m.Args, func(kind byte, body []byte) error {
+			if kind == 'D' {
+				result.row = readRow(body)
+			}
+			return facts.refused
+		},
 			&pgproto3.Close{ObjectType: 'S', Name: argsName},
 			&pgproto3.Parse{Name: argsName, Query: sql, ParameterOIDs: oids(p.bound.Params)},
 			bindRaw(argsName, argsName, p.raw, nil, nil),
 			&pgproto3.Execute{Portal: argsName},
 			&pgproto3.Close{ObjectType: 'P', Name: argsName})
 	}
-	if len(messages) == 0 {
-		return nil, nil
+	err := s.interview(&c)
+	if facts.refused != nil {
+		return nil, facts.refused
 	}
-	fs, err := s.ask(messages...)
-	if err != nil {
-		return nil, err
-	}
-	if m.Copy {
-		parsing = &m.Args
-	}
-	err = s.each(fs, func(kind byte, body []byte) error {
-		switch kind {
-		case 'E':
-			return failure(body, parsing)
-		case '1':
-			parsing = &m.Args // if there is another
-		case 'T', 'n':
-			return p.checkColumns(kind, body)
-		case 'D':
-			row = readRow(body)
-		}
-		return nil
-	})
-	return row, err
+	result.foiled = facts.foiled || p.foiled
+	return result, err
 }
 
 func hiddenTypes(m *planner.Mixed) []uint32 {
@@ -261,8 +283,12 @@ func hiddenTypes(m *planner.Mixed) []uint32 {
 // was told.
 func (p *portal) checkColumns(kind byte, body []byte) error {
 	var now []planner.Column
-	if kind == 'T' {
+	switch kind {
+	case 'T':
 		now = readColumns(body)
+	case 'n':
+	default:
+		return nil
 	}
 	hidden := 0
 	if rows := mixed(p.bound).Rows; rows != nil {
@@ -278,14 +304,8 @@ func (p *portal) checkColumns(kind byte, body []byte) error {
 	return nil
 }
 
-// readArguments reads the arguments of one call, unless a guard keeps it from running:
-// then they are nil.
-func (s *session) readArguments(call *planner.MixedCall, row [][]byte, guards []bool) ([]datum.Datum, error) {
-	for _, g := range call.Guards {
-		if !guards[g] {
-			return nil, nil
-		}
-	}
+// readArguments reads the arguments of one call.
+func (s *session) readArguments(call *planner.MixedCall, row [][]byte) ([]datum.Datum, error) {
 	args := make([]datum.Datum, len(call.Args))
 	for i, column := range call.Args {
 		if row[column] == nil {
@@ -402,16 +422,18 @@ func (s *session) runMixedQuery(st *planner.Statement) error {
 	if err := s.wrong(st); err != nil {
 		return err
 	}
-	if mixed(st) != nil {
-		known, err := s.probe(st, nil)
+	foiled, probed := false, mixed(st) != nil
+	if probed {
+		known, facts, err := s.probeFacts(st, nil)
 		if err != nil {
 			return err
 		}
-		st = known
+		st, foiled = known, facts.foiled
 	}
 	if err := s.authorize(st); err != nil {
 		return err
 	}
 	s.ad.reset("", st, 0)
+	s.ad.known, s.ad.foiled = probed, foiled
 	return s.runPortal(&s.ad, 0, true)
 }

@@ -30,6 +30,9 @@ type portal struct {
 	upstream string     // the portal there
 	tag      string     // of what ran
 	text     *planner.Text
+	// known: the facts that the plan rests on were asked for just now, and whether they
+	// foil the statement.
+	known, foiled bool
 	// undescribed: a simple query has to describe its rows before the first.
 	undescribed bool
 }
@@ -51,6 +54,7 @@ func (p *portal) reset(name string, st *planner.Statement, depth int) {
 	p.params, p.formats = p.params[:0], p.formats[:0]
 	p.frame.Params = nil
 	p.raw, p.upstream, p.tag, p.text, p.undescribed = nil, "", "", nil, false
+	p.known, p.foiled = false, false
 }
 
 // runPortal executes a portal: all of it, or up to maxRows rows if that is not 0. The

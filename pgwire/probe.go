@@ -14,25 +14,24 @@ import (
 // probe asks the upstream what a statement means. The result is the statement with the
 // types of its parameters and its columns.
 func (s *session) probe(st *planner.Statement, declared []datum.Type) (*planner.Statement, error) {
+	known, _, err := s.probeFacts(st, declared)
+	return known, err
+}
+
+// probeFacts is probe that also says what the facts are that the statement rests on. One
+// that does not hold is an error, but after whatever the upstream finds wrong.
+func (s *session) probeFacts(st *planner.Statement, declared []datum.Type) (*planner.Statement, *factReader, error) {
 	m := mixed(st)
 	sql, err := s.sql(st, &m.Probe)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	s.up.openSeries()
-	fs, err := s.ask(
-		&pgproto3.Close{ObjectType: 'S', Name: probeName},
-		&pgproto3.Parse{Name: probeName, Query: sql, ParameterOIDs: oids(declared)},
-		&pgproto3.Describe{ObjectType: 'S', Name: probeName})
-	if err != nil {
-		return nil, err
-	}
 	known := *st
 	known.Columns = nil
-	err = s.each(fs, func(kind byte, body []byte) error {
+	var c conversation
+	c.say(&m.Probe, func(kind byte, body []byte) error {
 		switch kind {
-		case 'E':
-			return failure(body, &m.Probe)
 		case 't':
 			known.Params = readTypes(body)
 		case 'T':
@@ -43,14 +42,23 @@ func (s *session) probe(st *planner.Statement, declared []datum.Type) (*planner.
 			known.Columns = readColumns(body)
 		}
 		return nil
-	})
-	if err != nil {
-		return nil, err
+	},
+		&pgproto3.Close{ObjectType: 'S', Name: probeName},
+		&pgproto3.Parse{Name: probeName, Query: sql, ParameterOIDs: oids(declared)},
+		&pgproto3.Describe{ObjectType: 'S', Name: probeName})
+	facts := s.factReader(m)
+	if err := s.sayFacts(&c, m, facts); err != nil {
+		return nil, nil, err
 	}
-	if m.Refused != nil {
-		return nil, m.Refused
+	switch err := s.interview(&c); {
+	case facts.refused == nil && err != nil:
+		return nil, nil, err
+	case m.Refused != nil:
+		return nil, nil, m.Refused
+	case facts.refused != nil:
+		return nil, nil, facts.refused
 	}
-	return &known, nil
+	return &known, facts, nil
 }
 
 // askWhetherFine asks for nothing but what is wrong with messages.

@@ -13,6 +13,7 @@ type builtinFunc struct {
 	args     []datum.Type
 	optional int // how many of the last arguments may be left out
 	result   datum.Type
+	volatile bool // as pg_proc has it
 	ask      func(env Env, args []datum.Datum) (datum.Datum, error)
 }
 
@@ -31,6 +32,11 @@ func fixed(t datum.Type, v datum.Datum) builtinFunc {
 	return builtinFunc{result: t, ask: func(Env, []datum.Datum) (datum.Datum, error) { return v, nil }}
 }
 
+func volatile(f builtinFunc) builtinFunc {
+	f.volatile = true
+	return f
+}
+
 // builtins are the functions of an embedded server and those of the statements
 // that clients send by themselves.
 var builtins = map[string]builtinFunc{
@@ -41,17 +47,17 @@ var builtins = map[string]builtinFunc{
 	"now":                   timeFunc(TransactionTime),
 	"transaction_timestamp": timeFunc(TransactionTime),
 	"statement_timestamp":   timeFunc(StatementTime),
-	"clock_timestamp":       timeFunc(ClockTime),
+	"clock_timestamp":       volatile(timeFunc(ClockTime)),
 	"pg_is_in_recovery":     fixed(datum.Bool, datum.OfBool(false)),
 	// No session holds an advisory lock here; pools call this when they take a
 	// session back.
-	"pg_advisory_unlock_all": fixed(datum.Void, datum.Datum{}),
+	"pg_advisory_unlock_all": volatile(fixed(datum.Void, datum.Datum{})),
 	"pg_client_encoding": {result: datum.Name, ask: func(env Env, _ []datum.Datum) (datum.Datum, error) {
 		value, _ := env.Setting("client_encoding")
 		return datum.OfText(value), nil
 	}},
 	"current_setting": {args: []datum.Type{datum.Text, datum.Bool}, optional: 1, result: datum.Text, ask: currentSetting},
-	"set_config":      {args: []datum.Type{datum.Text, datum.Text, datum.Bool}, result: datum.Text, ask: setConfig},
+	"set_config":      {volatile: true, args: []datum.Type{datum.Text, datum.Text, datum.Bool}, result: datum.Text, ask: setConfig},
 	"format_type":     {args: []datum.Type{datum.OID, datum.Int4}, result: datum.Text, ask: formatType},
 }
 

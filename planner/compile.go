@@ -36,9 +36,9 @@ func (c *compiler) statement(n *pg_query.Node) *Statement {
 	s := &Statement{}
 	declared := slices.Clone(c.params.types)
 	placed, err := placeCalls(n, c.at)
-	s.Mentions = len(placed) > 0 || err != nil
-	if len(placed) > 0 {
-		s.First, _ = ours(placed[0].call)
+	s.Mentions = len(placed.calls) > 0 || err != nil
+	if len(placed.calls) > 0 {
+		s.First, _ = ours(placed.calls[0].call)
 	}
 	if err == nil {
 		err = c.compile(s, n)
@@ -53,6 +53,9 @@ func (c *compiler) statement(n *pg_query.Node) *Statement {
 		if answer, ok := c.catalogueQuery(query, declared); ok {
 			return answer
 		}
+	}
+	if err == nil {
+		err = placed.unknownHere()
 	}
 	if err != nil {
 		return &Statement{Err: err, Action: s.Action, Mentions: s.Mentions, First: s.First}

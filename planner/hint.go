@@ -15,23 +15,19 @@ func hintFor(call *pg_query.FuncCall, what string) string {
 		return hintPerRow(name)
 	case what == createTableAs:
 		return fmt.Sprintf("Create the table first, and fill it: INSERT INTO … SELECT … FROM %s(…) AS c", name)
-	case refusedWhole[what]:
-		return fmt.Sprintf("Call it in a statement of its own, SELECT … FROM %s(…) AS c, and pass on what it returns as parameters.", name)
 	}
-	return fmt.Sprintf("Call it in FROM, where it runs exactly once: SELECT … FROM %s(…) AS c", name)
+	return hintAlone(name)
+}
+
+// hintAlone works for every call whose arguments are the same for all rows.
+func hintAlone(name string) string {
+	return fmt.Sprintf("Call it in a statement of its own, SELECT … FROM %s(…) AS c, and pass on what it returns as parameters.", name)
 }
 
 // hintPerRow is for a call whose arguments differ from row to row, for which FROM is no
 // place.
 func hintPerRow(name string) string {
 	return fmt.Sprintf("Call it for each row in the SELECT list of a statement of its own, SELECT %s(…) FROM …, and pass on what it returns as parameters.", name)
-}
-
-// refusedWhole are the reasons that hold for every call in a query, those in its FROM too.
-var refusedWhole = map[string]bool{
-	"a set operation": true, "a query with LIMIT 0": true, "EXPLAIN ANALYZE": true, "WITH RECURSIVE": true,
-	"a WITH query that nothing refers to": true, "ROWS FROM": true, "a FROM item WITH ORDINALITY": true,
-	"this form": true, "this statement": true, "an argument of another call": true,
 }
 
 // usesColumns says whether an argument names a column.

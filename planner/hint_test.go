@@ -16,8 +16,14 @@ func TestHintsLeadOn(t *testing.T) {
 		return rewriteStatement(parsed, 0, Options{Standard: true})
 	}
 	for _, test := range []struct{ refused, shows, followed string }{
-		{`SELECT id FROM jobs WHERE raisin_lock_release('k', 1)`, "in FROM, where it runs exactly once",
-			`SELECT id FROM jobs, raisin_lock_release('k', 1) AS c WHERE c`},
+		{`SELECT id FROM jobs WHERE raisin_lock_release('k', 1)`, "in a statement of its own",
+			`SELECT * FROM raisin_lock_release('k', 1) AS c`},
+		{`SELECT id, raisin_lock_release('k', id) FROM jobs OFFSET 1`, "Let a subquery choose the rows",
+			`SELECT id, raisin_lock_release('k', id) FROM (SELECT id FROM jobs OFFSET 1) AS x`},
+		{`DECLARE c CURSOR FOR SELECT * FROM raisin_lock_release('k', 1)`, "without a cursor",
+			`SELECT * FROM raisin_lock_release('k', 1)`},
+		{`SELECT 1 FROM jobs, raisin_lock_release('k', 1) WHERE 1 = NULL OR id = 1`, "in a statement of its own",
+			`SELECT * FROM raisin_lock_release('k', 1) AS c`},
 		{`SELECT id FROM jobs WHERE raisin_lock_release(key, 1)`, "for each row in the SELECT list",
 			`SELECT raisin_lock_release(key, 1) FROM jobs`},
 		{`SELECT upper(raisin_lock_acquire(key, 1)->>'key') FROM jobs`, "for each row in the SELECT list",
@@ -32,8 +38,8 @@ func TestHintsLeadOn(t *testing.T) {
 			`SELECT * FROM raisin_lock_release('k', 1) AS c`},
 		{`CREATE TABLE t AS SELECT * FROM raisin_inventory_claim('p', 1, 9)`, "INSERT INTO",
 			`INSERT INTO t SELECT * FROM raisin_inventory_claim('p', 1, 9) AS c`},
-		{`EXPLAIN ANALYZE SELECT * FROM raisin_inventory_claim('p', 1, 9)`, "in a statement of its own",
-			`SELECT * FROM raisin_inventory_claim('p', 1, 9) AS c`},
+		{`EXPLAIN ANALYZE SELECT * FROM raisin_inventory_claim('p', 1, 9)`, "EXPLAIN without ANALYZE",
+			`EXPLAIN SELECT * FROM raisin_inventory_claim('p', 1, 9) AS c`},
 	} {
 		if st := refusal(test.refused); st.Err == nil || !strings.Contains(st.Err.Hint, test.shows) {
 			t.Errorf("%s: %v, want the hint %q", test.refused, st.Err, test.shows)

@@ -1,9 +1,11 @@
 package planner
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/jeroenrinzema/psql-wire/codes"
 	pg_query "github.com/pganalyze/pg_query_go/v5"
-	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"raisinproxy/sqlfuncs/pgerr"
 )
@@ -11,12 +13,13 @@ import (
 // Place says where a call stands, and so how often it runs.
 type Place int
 
-// The places where a call may stand. Everywhere else it is refused, because it
-// could not be said how often it would run.
+// The places where a call may stand. Everywhere else it is refused: it could not be
+// said for certain whether PostgreSQL would make it, or how often.
 const (
 	// InFrom: an item of FROM. Once, before the statement.
 	InFrom Place = iota
-	// InList: an item of a SELECT list without FROM, or of a single VALUES row. Once.
+	// InList: an item of a SELECT list without FROM, or of VALUES. Once, or once for
+	// each row of VALUES.
 	InList
 	// PerRow: an item of a SELECT list over FROM. Once for each row of the result.
 	PerRow
@@ -28,97 +31,211 @@ const (
 type placedCall struct {
 	call  *pg_query.FuncCall
 	place Place
+	// many: it stands in VALUES of several rows.
+	many bool
+	// guards decide whether a call that runs once does so.
+	guards []*pg_query.Node
 }
 
-// placer walks a statement and places every call of ours.
+// placement says where the calls of a statement stand, and on what that rests.
+type placement struct {
+	calls   []placedCall
+	guards  []*pg_query.Node // of all calls that run once
+	clauses []clause         // those that have a guard among their conditions
+	facts   []Fact
+}
+
+// placer walks the ways on which PostgreSQL is certain to come to a call: from the
+// statement itself, or a WITH query that writes, through FROM items to a FROM item or
+// to a list that needs no rows. A call that is on no such way is refused.
 type placer struct {
-	at     func(int32) int
-	placed []placedCall
-	err    *pgerr.Error
-	// perRow forbids calls for each row, with the reason; "" allows them.
-	perRow string
+	at      func(int32) int
+	placed  []placedCall
+	clauses []clause
+	facts   factList
+	err     *pgerr.Error
+	// function is the first that is called, for what is said of them all.
+	function string
+	seen     map[*pg_query.FuncCall]bool
+	holds    map[*pg_query.Node]bool // those with calls of ours in them
+	reads    map[string]int          // how often a name without a schema stands for a relation
+	named    map[string]int          // how many WITH queries have a name
+	// noRows is why a call for each row is refused; "" allows it.
+	noRows string
 }
 
 // placeCalls places every call of ours in a statement.
-func placeCalls(n *pg_query.Node, at func(int32) int) ([]placedCall, *pgerr.Error) {
-	p := &placer{at: at}
-	p.statement(n)
-	return p.placed, p.err
+func placeCalls(n *pg_query.Node, at func(int32) int) (placement, *pgerr.Error) {
+	calls := callsIn(n)
+	if len(calls) == 0 {
+		return placement{}, nil
+	}
+	p := &placer{at: at, function: nameOf(calls[0].Funcname), holds: nodesWithCalls(n), seen: map[*pg_query.FuncCall]bool{}, reads: map[string]int{}, named: map[string]int{}}
+	each(n, func(table *pg_query.RangeVar) {
+		if table.Schemaname == "" {
+			p.reads[table.Relname]++
+		}
+	})
+	each(n, func(cte *pg_query.CommonTableExpr) { p.named[cte.Ctename]++ })
+	if !p.statement(n, nil) {
+		return placement{}, nil
+	}
+	p.refuseRest(n)
+	slices.SortStableFunc(p.placed, func(a, b placedCall) int { return cmp.Compare(a.call.Location, b.call.Location) })
+	guards := p.shared()
+	if p.err == nil && slices.ContainsFunc(p.placed, placedCall.once) {
+		p.facts.foils(n)
+	}
+	return placement{calls: p.placed, guards: guards, clauses: p.clauses, facts: p.facts.facts}, p.err
 }
 
-func (p *placer) statement(n *pg_query.Node) {
+func (c placedCall) once() bool { return c.place == InFrom || c.place == InList }
+
+// shared are the guards of the calls that run once, which all must have the same: they
+// are computed in one query, with the arguments.
+func (p *placer) shared() (guards []*pg_query.Node) {
+	var first *placedCall
+	for i := range p.placed {
+		switch c := &p.placed[i]; {
+		case !c.once():
+		case first == nil:
+			first = c
+		case !sameGuards(first.guards, c.guards):
+			p.refuse("a statement in which a condition decides about some of the calls only", c.call)
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	return first.guards
+}
+
+// sameGuards compares the guards of calls, which those of one level share.
+func sameGuards(a, b []*pg_query.Node) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
+// statement walks a statement. It returns false for one whose calls are not ours to make.
+func (p *placer) statement(n *pg_query.Node, outer *scope) bool {
 	switch n := n.GetNode().(type) {
 	case *pg_query.Node_SelectStmt:
-		p.query(n.SelectStmt)
+		if n.SelectStmt.IntoClause != nil {
+			p.withoutRows("SELECT INTO over rows")
+		}
+		p.query(n.SelectStmt, newLevel(outer))
 	case *pg_query.Node_InsertStmt:
-		p.with(n.InsertStmt.WithClause, n.InsertStmt)
-		p.statement(n.InsertStmt.SelectStmt)
-		p.refuse("ON CONFLICT", n.InsertStmt.OnConflictClause)
-		p.refuseAll("RETURNING", n.InsertStmt.ReturningList)
+		p.insert(n.InsertStmt, outer)
 	case *pg_query.Node_UpdateStmt:
-		p.with(n.UpdateStmt.WithClause, n.UpdateStmt)
-		p.from(n.UpdateStmt.FromClause)
+		l := newLevel(p.with(n.UpdateStmt.WithClause, outer))
+		p.change(l, n.UpdateStmt.Relation, n.UpdateStmt.FromClause, n.UpdateStmt.WhereClause)
 		p.refuseAll("UPDATE … SET", n.UpdateStmt.TargetList)
-		p.refuse("WHERE", n.UpdateStmt.WhereClause)
 		p.refuseAll("RETURNING", n.UpdateStmt.ReturningList)
 	case *pg_query.Node_DeleteStmt:
-		p.with(n.DeleteStmt.WithClause, n.DeleteStmt)
-		p.from(n.DeleteStmt.UsingClause)
-		p.refuse("WHERE", n.DeleteStmt.WhereClause)
+		l := newLevel(p.with(n.DeleteStmt.WithClause, outer))
+		p.change(l, n.DeleteStmt.Relation, n.DeleteStmt.UsingClause, n.DeleteStmt.WhereClause)
 		p.refuseAll("RETURNING", n.DeleteStmt.ReturningList)
 	case *pg_query.Node_MergeStmt:
-		p.with(n.MergeStmt.WithClause, n.MergeStmt)
-		p.from([]*pg_query.Node{n.MergeStmt.SourceRelation})
-		p.refuse("MERGE … ON", n.MergeStmt.JoinCondition)
+		l := newLevel(p.with(n.MergeStmt.WithClause, outer))
+		l.clauses = append(l.clauses, clause{quals: n.MergeStmt.JoinCondition, word: "on", outer: true})
+		p.change(l, n.MergeStmt.Relation, []*pg_query.Node{n.MergeStmt.SourceRelation}, nil)
 		p.refuseAll("MERGE … WHEN", n.MergeStmt.MergeWhenClauses)
 	case *pg_query.Node_PrepareStmt:
-		p.statement(n.PrepareStmt.Query)
+		return p.statement(n.PrepareStmt.Query, outer)
 	case *pg_query.Node_ExecuteStmt:
 		p.refuseAll("the arguments of EXECUTE", n.ExecuteStmt.Params)
 	case *pg_query.Node_CopyStmt:
-		p.withoutRows("COPY", n.CopyStmt.Query)
+		if n.CopyStmt.Query != nil {
+			p.withoutRows("COPY")
+			p.statement(n.CopyStmt.Query, outer)
+		}
 	case *pg_query.Node_DeclareCursorStmt:
-		p.withoutRows("DECLARE CURSOR", n.DeclareCursorStmt.Query)
+		p.refuseHint("DECLARE CURSOR", "Run the query by itself, without a cursor.", n.DeclareCursorStmt.Query)
 	case *pg_query.Node_ExplainStmt:
 		p.explain(n.ExplainStmt)
 	case *pg_query.Node_CreateTableAsStmt:
-		if n.CreateTableAsStmt.Objtype == pg_query.ObjectType_OBJECT_TABLE && !n.CreateTableAsStmt.GetInto().GetSkipData() {
-			p.refuse(createTableAs, n.CreateTableAsStmt.Query)
+		if n.CreateTableAsStmt.Objtype != pg_query.ObjectType_OBJECT_TABLE || n.CreateTableAsStmt.GetInto().GetSkipData() {
+			return false
 		}
+		p.refuse(createTableAs, n.CreateTableAsStmt.Query)
+	default:
+		return false
+	}
+	return true
+}
+
+// withoutRows forbids calls for each row.
+func (p *placer) withoutRows(why string) {
+	if p.noRows == "" {
+		p.noRows = why
 	}
 }
 
-// withoutRows is a query whose calls may run once but not for each row.
-func (p *placer) withoutRows(what string, query *pg_query.Node) {
-	if query == nil {
-		return
+// insert is INSERT, whose target a rule could turn into any other statement.
+func (p *placer) insert(n *pg_query.InsertStmt, outer *scope) {
+	p.withoutRows(notOwnList)
+	outer = p.with(n.WithClause, outer)
+	start := len(p.placed)
+	p.statement(n.SelectStmt, outer)
+	if p.onceSince(start) {
+		p.need(noRules, relationName(n.Relation), "", "INSERT INTO a table with rules", n.Relation.GetLocation())
 	}
-	outer := p.perRow
-	p.perRow = what
-	p.statement(query)
-	p.perRow = outer
+	p.refuse("ON CONFLICT", n.OnConflictClause)
+	p.refuseAll("RETURNING", n.ReturningList)
+}
+
+const notOwnList = "a SELECT list over rows that is not the statement's own"
+
+// change is a statement that changes the rows of a table, for which it reads the table.
+func (p *placer) change(l *level, target *pg_query.RangeVar, from []*pg_query.Node, where *pg_query.Node) {
+	p.withoutRows(notOwnList)
+	start := len(p.placed)
+	l.addTable(target)
+	for _, item := range from {
+		p.fromItem(l, item, joined{kept: true, inner: true})
+	}
+	l.clauses = append(l.clauses, clause{quals: where, word: "where"})
+	p.refuse("WHERE", where)
+	if p.onceSince(start) {
+		p.need(noRules, relationName(target), "", "a statement that changes a table with rules", target.GetLocation())
+	}
+	p.certain(l, start)
+	p.finish(l)
+}
+
+func (p *placer) onceSince(start int) bool {
+	return slices.ContainsFunc(p.placed[start:], placedCall.once)
 }
 
 func (p *placer) explain(n *pg_query.ExplainStmt) {
 	if analyzes(n.Options) {
-		p.refuse("EXPLAIN ANALYZE", n.Query)
+		p.refuseHint("EXPLAIN ANALYZE", "EXPLAIN without ANALYZE makes no call.", n.Query)
 		return
 	}
 	for _, call := range callsIn(n.Query) {
-		p.placed = append(p.placed, placedCall{call, Explained})
+		p.seen[call] = true
+		p.placed = append(p.placed, placedCall{call: call, place: Explained})
 	}
 }
 
-func (p *placer) query(n *pg_query.SelectStmt) {
-	p.with(n.WithClause, n)
+// query is a SELECT or VALUES on a way.
+func (p *placer) query(n *pg_query.SelectStmt, l *level) {
+	l.scope = p.with(n.WithClause, l.scope)
+	start := len(p.placed)
 	if n.Op != pg_query.SetOperation_SETOP_NONE {
 		p.refuse("a set operation", n.Larg)
 		p.refuse("a set operation", n.Rarg)
+		return
 	}
-	p.from(n.FromClause)
-	p.values(n.ValuesLists)
-	p.targets(n)
+	rows := p.noRows
+	p.withoutRows(notOwnList) // of the queries in FROM
+	for _, item := range n.FromClause {
+		p.fromItem(l, item, joined{kept: true, inner: true})
+	}
+	p.noRows = rows
+	l.clauses = append(l.clauses, clause{quals: n.WhereClause, word: "where"})
 	p.refuse("WHERE", n.WhereClause)
+	p.values(n)
+	p.targets(n)
 	p.refuse("HAVING", n.HavingClause)
 	p.refuse("LIMIT", n.LimitCount)
 	p.refuse("OFFSET", n.LimitOffset)
@@ -126,82 +243,61 @@ func (p *placer) query(n *pg_query.SelectStmt) {
 	p.refuseAll("GROUP BY", n.GroupClause)
 	p.refuseAll("ORDER BY", n.SortClause)
 	p.refuseAll("WINDOW", n.WindowClause)
-	if limit, ok := intConst(n.LimitCount); ok && limit == 0 {
-		p.refuseAll("a query with LIMIT 0", n.FromClause)
+	if p.onceSince(start) {
+		p.throughQuery(n, start)
 	}
+	p.certain(l, start)
+	p.finish(l)
 }
 
-// with places the calls of WITH queries. A query that nothing refers to would
-// not run in PostgreSQL, so a call in it is refused rather than run.
-func (p *placer) with(w *pg_query.WithClause, whole protoMessage) {
-	if w == nil {
-		return
+// throughQuery refuses the calls below a query that PostgreSQL may not run, or not to
+// its end.
+func (p *placer) throughQuery(n *pg_query.SelectStmt, start int) {
+	calls := p.placed[start:]
+	call := calls[slices.IndexFunc(calls, placedCall.once)].call
+	if !certainLimit(n) {
+		p.refuse("a query with LIMIT, but for a number of at least 1", call)
 	}
-	live := liveQueries(w, whole)
-	for _, node := range w.GetCtes() {
-		cte := node.GetCommonTableExpr()
-		_, reads := cte.Ctequery.GetNode().(*pg_query.Node_SelectStmt)
-		switch {
-		case w.Recursive:
-			p.refuse("WITH RECURSIVE", cte.Ctequery)
-		case reads && !live[cte.Ctename]:
-			p.refuse("a WITH query that nothing refers to", cte.Ctequery)
-		default:
-			p.statement(cte.Ctequery)
+	if i := slices.IndexFunc(calls, func(c placedCall) bool { return c.many }); i >= 0 && n.LimitCount != nil {
+		p.refuse("VALUES of several rows with LIMIT", calls[i].call)
+	}
+	if n.HavingClause != nil {
+		p.refuse("a query with HAVING", call)
+	}
+	for _, g := range n.GroupClause {
+		if g.GetGroupingSet() != nil {
+			p.refuse("a query with GROUPING SETS", call)
 		}
 	}
 }
 
-func (p *placer) from(items []*pg_query.Node) {
-	for _, item := range items {
-		switch item := item.GetNode().(type) {
-		case *pg_query.Node_RangeFunction:
-			p.fromFunction(item.RangeFunction)
-		case *pg_query.Node_RangeSubselect:
-			p.statement(item.RangeSubselect.Subquery)
-		case *pg_query.Node_JoinExpr:
-			p.from([]*pg_query.Node{item.JoinExpr.Larg, item.JoinExpr.Rarg})
-			p.refuse("a JOIN condition", item.JoinExpr.Quals)
-		default:
-			p.refuse("this FROM item", &pg_query.Node{Node: item})
-		}
+// certainLimit says whether a query is certain to ask for a row at least.
+func certainLimit(n *pg_query.SelectStmt) bool {
+	if n.LimitCount == nil {
+		return true
 	}
+	if n.LimitOption == pg_query.LimitOption_LIMIT_OPTION_WITH_TIES {
+		return false
+	}
+	count, ok := intConst(n.LimitCount)
+	return n.LimitCount.GetAConst().GetIsnull() || ok && count >= 1
 }
 
-func (p *placer) fromFunction(n *pg_query.RangeFunction) {
-	if n.IsRowsfrom {
-		p.refuse("ROWS FROM", n)
-		return
+// values places the calls of VALUES: once for each row, in order.
+func (p *placer) values(n *pg_query.SelectStmt) {
+	start := len(p.placed)
+	var items []*pg_query.Node
+	for _, row := range n.ValuesLists {
+		items = append(items, row.GetList().GetItems()...)
 	}
-	if n.Ordinality {
-		p.refuse("a FROM item WITH ORDINALITY", n)
-		return
-	}
-	for _, function := range n.Functions {
-		fn := function.GetList().GetItems()[0].GetFuncCall()
-		if _, ok := ours(fn); !ok {
-			p.refuse("the arguments of another function in FROM", function)
-			continue
-		}
-		p.place(fn, InFrom)
-	}
-}
-
-func (p *placer) values(lists []*pg_query.Node) {
-	if len(lists) > 1 {
-		p.refuseAll("VALUES of several rows", lists)
-		return
-	}
-	for _, list := range lists {
-		for _, item := range list.GetList().GetItems() {
-			p.once(item, InList)
-		}
+	p.onceItems(items)
+	for i := start; i < len(p.placed); i++ {
+		p.placed[i].many = len(n.ValuesLists) > 1
 	}
 }
 
 // targets places the calls of the SELECT list.
 func (p *placer) targets(n *pg_query.SelectStmt) {
-	place := InList
 	refusal := ""
 	switch {
 	case n.HavingClause != nil:
@@ -213,116 +309,22 @@ func (p *placer) targets(n *pg_query.SelectStmt) {
 	case len(n.WindowClause) > 0:
 		refusal = "a query with WINDOW"
 	case len(n.FromClause) > 0:
-		place, refusal = PerRow, p.perRow
-	case n.LimitCount != nil || n.LimitOffset != nil:
-		refusal = "a query with LIMIT"
+		refusal = p.noRows
 	}
-	for _, target := range n.TargetList {
-		value := target.GetResTarget().GetVal()
-		if refusal != "" {
-			p.refuse(refusal, value)
-		} else if place == PerRow {
-			p.rowValue(value)
-		} else {
-			p.once(value, InList)
-		}
-	}
-}
-
-// rowValue is an item of a SELECT list over rows: the call itself, a column of
-// it, or a cast of these.
-func (p *placer) rowValue(n *pg_query.Node) {
-	switch v := n.GetNode().(type) {
-	case *pg_query.Node_FuncCall:
-		if _, ok := ours(v.FuncCall); ok {
-			p.place(v.FuncCall, PerRow)
-			return
-		}
-	case *pg_query.Node_AIndirection:
-		if len(v.AIndirection.Indirection) == 1 {
-			p.rowValue(v.AIndirection.Arg)
-			return
-		}
-	case *pg_query.Node_TypeCast:
-		p.rowValue(v.TypeCast.Arg)
+	if refusal != "" {
+		p.refuseAll(refusal, n.TargetList)
 		return
-	case *pg_query.Node_AExpr:
-		if op := nameOf(v.AExpr.Name); (op == "->" || op == "->>") && v.AExpr.Rexpr.GetAConst() != nil {
-			p.rowValue(v.AExpr.Lexpr)
-			return
-		}
 	}
-	p.refuse("a larger expression over rows", n)
+	if len(n.FromClause) > 0 {
+		p.rowList(n)
+		return
+	}
+	var items []*pg_query.Node
+	for _, target := range n.TargetList {
+		items = append(items, target.GetResTarget().GetVal())
+	}
+	p.onceItems(items)
 }
-
-// once places calls in an expression that is evaluated exactly once; parts of it
-// that might not be are refused.
-func (p *placer) once(n *pg_query.Node, place Place) {
-	switch v := n.GetNode().(type) {
-	case nil:
-	case *pg_query.Node_FuncCall:
-		if _, ok := ours(v.FuncCall); ok {
-			p.place(v.FuncCall, place)
-		} else if aggregates[nameOf(v.FuncCall.Funcname)] {
-			p.refuse("an aggregate", n)
-		} else {
-			p.onceAll(v.FuncCall.Args, place)
-		}
-	case *pg_query.Node_TypeCast:
-		p.once(v.TypeCast.Arg, place)
-	case *pg_query.Node_AIndirection:
-		p.once(v.AIndirection.Arg, place)
-	case *pg_query.Node_NamedArgExpr:
-		p.once(v.NamedArgExpr.Arg, place)
-	case *pg_query.Node_NullTest:
-		p.once(v.NullTest.Arg, place)
-	case *pg_query.Node_BooleanTest:
-		p.once(v.BooleanTest.Arg, place)
-	case *pg_query.Node_AArrayExpr:
-		p.onceAll(v.AArrayExpr.Elements, place)
-	case *pg_query.Node_RowExpr:
-		p.onceAll(v.RowExpr.Args, place)
-	case *pg_query.Node_BoolExpr:
-		if v.BoolExpr.Boolop != pg_query.BoolExprType_NOT_EXPR {
-			p.refuse("AND or OR", n)
-			return
-		}
-		p.onceAll(v.BoolExpr.Args, place)
-	case *pg_query.Node_AExpr:
-		if v.AExpr.Kind != pg_query.A_Expr_Kind_AEXPR_OP {
-			p.refuse("this operator", n)
-			return
-		}
-		p.once(v.AExpr.Lexpr, place)
-		p.once(v.AExpr.Rexpr, place)
-	case *pg_query.Node_CaseExpr:
-		p.refuse("CASE", n)
-	case *pg_query.Node_CoalesceExpr:
-		p.refuse("COALESCE", n)
-	case *pg_query.Node_SubLink:
-		p.refuse("a subquery expression", n)
-	default:
-		p.refuse("this expression", n)
-	}
-}
-
-func (p *placer) onceAll(nodes []*pg_query.Node, place Place) {
-	for _, n := range nodes {
-		p.once(n, place)
-	}
-}
-
-// aggregates are the built-in ones, whose arguments run once for each row.
-var aggregates = func() map[string]bool {
-	m := map[string]bool{}
-	for _, name := range []string{
-		"count", "sum", "min", "max", "avg", "every", "bool_and", "bool_or", "bit_and", "bit_or", "bit_xor",
-		"array_agg", "string_agg", "json_agg", "jsonb_agg", "json_object_agg", "jsonb_object_agg", "xmlagg", "range_agg",
-	} {
-		m[name] = true
-	}
-	return m
-}()
 
 // place notes a call and looks at its arguments.
 func (p *placer) place(n *pg_query.FuncCall, place Place) {
@@ -340,7 +342,8 @@ func (p *placer) place(n *pg_query.FuncCall, place Place) {
 		p.notAggregate(n, "OVER specified, but %s is not a window function nor an aggregate function", name)
 	}
 	p.onceArguments(n, place)
-	p.placed = append(p.placed, placedCall{n, place})
+	p.seen[n] = true
+	p.placed = append(p.placed, placedCall{call: n, place: place})
 }
 
 // onceArguments: a call inside an argument runs before the outer one, as often.
@@ -348,11 +351,21 @@ func (p *placer) onceArguments(n *pg_query.FuncCall, place Place) {
 	if len(callsIn(n)) == 1 {
 		return // only itself: its arguments are ordinary expressions
 	}
-	p.onceAll(n.Args, place)
+	list := onceList{placer: p, place: place}
+	list.all(n.Args)
 }
 
 func (p *placer) notAggregate(n *pg_query.FuncCall, format string, args ...any) {
 	p.fail(pgerr.Newf(codes.WrongObjectType, format, args...).At(p.at(n.Location)))
+}
+
+// refuseRest refuses the calls that no way led to, which are those of WITH queries.
+func (p *placer) refuseRest(n *pg_query.Node) {
+	for _, call := range callsIn(n) {
+		if !p.seen[call] {
+			p.refuse("a WITH query that FROM does not read exactly once", call)
+		}
+	}
 }
 
 func (p *placer) refuseAll(what string, nodes []*pg_query.Node) {
@@ -362,15 +375,19 @@ func (p *placer) refuseAll(what string, nodes []*pg_query.Node) {
 }
 
 // refuse reports the first call anywhere below m.
-func (p *placer) refuse(what string, m protoMessage) {
+func (p *placer) refuse(what string, m protoMessage) { p.refuseHint(what, "", m) }
+
+func (p *placer) refuseHint(what, hint string, m protoMessage) {
 	calls := callsIn(m)
 	if len(calls) == 0 {
 		return
 	}
-	name := nameOf(calls[0].Funcname)
-	p.fail(pgerr.Newf(codes.FeatureNotSupported, "%s cannot be called in %s", name, what).
-		WithDetail("It could not be said there how often it runs.").
-		WithHint("%s", hintFor(calls[0], what)).
+	if hint == "" {
+		hint = hintFor(calls[0], what)
+	}
+	p.fail(pgerr.Newf(codes.FeatureNotSupported, "%s cannot be called in %s", nameOf(calls[0].Funcname), what).
+		WithDetail("It could not be said for certain how often PostgreSQL would call it there.").
+		WithHint("%s", hint).
 		At(p.at(calls[0].Location)))
 }
 
@@ -378,93 +395,4 @@ func (p *placer) fail(err *pgerr.Error) {
 	if p.err == nil {
 		p.err = err
 	}
-}
-
-type protoMessage interface {
-	ProtoReflect() protoreflect.Message
-}
-
-// callsIn finds all calls of ours below m, outer ones before those in their
-// arguments.
-func callsIn(m protoMessage) []*pg_query.FuncCall {
-	var calls []*pg_query.FuncCall
-	descend(m.ProtoReflect(), func(m protoreflect.Message) {
-		if fn, ok := m.Interface().(*pg_query.FuncCall); ok {
-			if _, ok := ours(fn); ok {
-				calls = append(calls, fn)
-			}
-		}
-	})
-	return calls
-}
-
-// liveQueries are the WITH queries that run: those that the statement itself refers to,
-// or one that runs does, or that change data.
-func liveQueries(w *pg_query.WithClause, whole protoMessage) map[string]bool {
-	queries := map[string]protoreflect.Message{}
-	live := map[string]bool{}
-	var reached []protoreflect.Message
-	for _, node := range w.GetCtes() {
-		cte := node.GetCommonTableExpr()
-		queries[cte.Ctename] = cte.Ctequery.ProtoReflect()
-		if _, reads := cte.Ctequery.GetNode().(*pg_query.Node_SelectStmt); !reads {
-			reached = append(reached, cte.Ctequery.ProtoReflect())
-		}
-	}
-	note := func(m protoreflect.Message) {
-		table, ok := m.Interface().(*pg_query.RangeVar)
-		if query := queries[table.GetRelname()]; ok && table.Schemaname == "" && query != nil && !live[table.Relname] {
-			live[table.Relname] = true
-			reached = append(reached, query)
-		}
-	}
-	descendPast(whole.ProtoReflect(), w.ProtoReflect(), note)
-	for len(reached) > 0 {
-		next := reached[len(reached)-1]
-		reached = reached[:len(reached)-1]
-		descend(next, note)
-	}
-	return live
-}
-
-// descend visits m and every message below it.
-func descend(m protoreflect.Message, visit func(protoreflect.Message)) {
-	descendPast(m, nil, visit)
-}
-
-// descendPast is descend that leaves out a part.
-func descendPast(m, past protoreflect.Message, visit func(protoreflect.Message)) {
-	if !m.IsValid() || m == past {
-		return
-	}
-	visit(m)
-	m.Range(func(field protoreflect.FieldDescriptor, v protoreflect.Value) bool {
-		switch {
-		case field.Kind() != protoreflect.MessageKind:
-		case field.IsList():
-			list := v.List()
-			for i := range list.Len() {
-				descendPast(list.Get(i).Message(), past, visit)
-			}
-		default:
-			descendPast(v.Message(), past, visit)
-		}
-		return true
-	})
-}
-
-// locationOf is where the text of n begins, as a byte offset in the parsed text:
-// the smallest location anywhere in it. 0 if nothing in it has one.
-func locationOf(n *pg_query.Node) int32 {
-	first := int32(-1)
-	descend(n.ProtoReflect(), func(m protoreflect.Message) {
-		field := m.Descriptor().Fields().ByName("location")
-		if field == nil {
-			return
-		}
-		if at := int32(m.Get(field).Int()); first < 0 || at < first {
-			first = at
-		}
-	})
-	return max(first, 0)
 }

@@ -9,7 +9,10 @@
 //	cache.go            texts that were planned already
 //	shape.go            texts that differ in the literals of their calls alone
 //	compile.go          a parsed statement to a Statement
-//	place.go            where a call may stand, and how often it runs
+//	place.go, with.go   where a call may stand: the ways that lead to one
+//	level.go, once.go   FROM, and lists that are evaluated once
+//	conditions.go, …    what could keep PostgreSQL from a call: also folding.go,
+//	                    siblings.go, equalities.go, and facts.go for what it is asked
 //	resolve.go          types: calls, operators, parameters
 //	coerce.go           the casts that nobody writes
 //	hint.go             what to do instead of a call that is refused

@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"slices"
+
 	"github.com/jeroenrinzema/psql-wire/codes"
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 
@@ -16,8 +18,9 @@ import (
 //	Probe  is parsed by the upstream and never executed. It says what the user's
 //	       statement would say: the types of its parameters, the columns of its
 //	       result, and what is wrong with it.
-//	Args   computes the arguments of the calls that run before the statement. Its
-//	       parameters are the user's, with the types that the probe found.
+//	Args   computes the arguments of the calls that run before the statement. It has no
+//	       row if a guard, a condition that is the same for all rows, keeps the calls
+//	       from running. Its parameters are the user's, with the types that the probe found.
 //	Main   is executed. The results of those calls are its hidden parameters, which
 //	       follow the user's. Its columns are those of Probe, then those of Rows.
 //
@@ -25,9 +28,9 @@ import (
 type Mixed struct {
 	// Calls run before the statement, once, in this order.
 	Calls []MixedCall
-	// Guards is how many conditions are evaluated with the arguments. They are the
-	// first columns of Args.
-	Guards int
+	// Facts are what the plan rests on and only the upstream knows. They are asked before
+	// any call runs.
+	Facts []Fact
 	// Params is the highest number of the user's parameters, declared or used.
 	Params int
 	// Hidden are the parameters of Main from $Params+1 on.
@@ -38,6 +41,9 @@ type Mixed struct {
 	// Refused is an error that the statement is if the upstream accepts Probe. What
 	// the upstream finds has precedence, since it knows what the names mean.
 	Refused *pgerr.Error
+	// Whole: its rows must be read at once. PostgreSQL would make the calls of the rows
+	// that are not read later, or never.
+	Whole bool
 	// Rows is about the calls that run once for each row; nil if there are none.
 	Rows *RowPlan
 	// Explain says that nothing is evaluated: one line for each call of the
@@ -56,9 +62,6 @@ type MixedCall struct {
 	Func *sqlfuncs.Function
 	// Args are the columns of Args that hold the arguments, of the declared types.
 	Args []int
-	// Guards are the columns of Args that decide whether the call runs: all must be
-	// true. Where one is not, the arguments are NULL.
-	Guards []int
 	// Position of the call in the user's text, in characters from 1.
 	Position int
 }
@@ -66,8 +69,8 @@ type MixedCall struct {
 // Hidden says what value a hidden parameter of Main has.
 type Hidden struct {
 	Type datum.Type
-	// Call is the index in Calls of the call whose result it is; -1: it is the
-	// guard in column Column of Args.
+	// Call is the index in Calls of the call whose result it is; -1: it stands for a
+	// guard, and says whether Args had a row.
 	Call int
 	// Column of the call's result, or AsScalar.
 	Column int
@@ -98,13 +101,13 @@ func (*Mixed) action()        {}
 func (*PrepareMixed) action() {}
 
 // Values are the values of the hidden parameters. rows holds the result of each
-// call, nil for one that did not run; guards are the first columns of Args.
-func (m *Mixed) Values(rows []*sqlfuncs.Row, guards []bool) []datum.Datum {
+// call, nil for one that did not run; guarded is false if a guard was not true.
+func (m *Mixed) Values(rows []*sqlfuncs.Row, guarded bool) []datum.Datum {
 	values := make([]datum.Datum, len(m.Hidden))
 	for i, h := range m.Hidden {
 		switch {
 		case h.Call < 0:
-			values[i] = datum.OfBool(guards[h.Column])
+			values[i] = datum.OfBool(guarded)
 		case rows[h.Call] == nil:
 			values[i] = datum.Null
 		case h.Column != AsScalar:
@@ -177,8 +180,6 @@ func (r *rewriter) rewrite(s *Statement, n *pg_query.Node) *pgerr.Error {
 		return r.explainStmt(v.ExplainStmt)
 	case *pg_query.Node_CopyStmt:
 		return r.copyStmt(v.CopyStmt)
-	case *pg_query.Node_DeclareCursorStmt:
-		return r.query(v.DeclareCursorStmt.Query, n)
 	}
 	return r.query(n, n)
 }
@@ -186,26 +187,25 @@ func (r *rewriter) rewrite(s *Statement, n *pg_query.Node) *pgerr.Error {
 // query plans a statement whose calls are in n, which may be a part of whole.
 func (r *rewriter) query(n, whole *pg_query.Node) *pgerr.Error {
 	placed, err := placeCalls(whole, r.source.Char)
-	if err != nil {
+	if err == nil && r.plan.Explain != nil {
+		placed, err = placeCalls(n, r.source.Char)
+	}
+	if err != nil || len(placed.calls) == 0 {
 		return err
 	}
-	if r.plan.Explain != nil {
-		if placed, err = placeCalls(n, r.source.Char); err != nil {
-			return err
-		}
-	}
-	if len(placed) == 0 {
-		return nil
+	if r.plan.Explain == nil {
+		r.plan.Facts = placed.facts
+		r.plan.Whole = n.GetSelectStmt() != nil && slices.ContainsFunc(placed.calls, func(c placedCall) bool { return c.many })
 	}
 	if r.probe == (span{}) {
 		r.probe = r.span
 	}
 	for _, step := range []func() *pgerr.Error{
 		func() *pgerr.Error { return r.countParams(n) },
-		func() *pgerr.Error { return r.locate(n, placed) },
+		func() *pgerr.Error { return r.locate(n, placed.calls) },
 		r.checkArguments,
 		func() *pgerr.Error { return r.checkReferences(n) },
-		func() *pgerr.Error { return r.guard(n) },
+		func() *pgerr.Error { return r.guard(n, placed.clauses) },
 		func() *pgerr.Error { return r.perRow(n) },
 		r.number,
 		r.write,
@@ -247,13 +247,12 @@ func (r *rewriter) number() *pgerr.Error {
 	if r.plan.Explain != nil {
 		return nil
 	}
-	column := len(r.guards)
-	r.plan.Guards = column
+	column := 0
 	for _, s := range r.sites {
 		if s.place == PerRow {
 			continue
 		}
-		call := MixedCall{Func: s.function, Guards: s.guards, Position: r.character(s.name)}
+		call := MixedCall{Func: s.function, Position: r.character(s.name)}
 		for range s.function.Args {
 			call.Args = append(call.Args, column)
 			column++
@@ -264,9 +263,9 @@ func (r *rewriter) number() *pgerr.Error {
 		}
 		r.plan.Calls = append(r.plan.Calls, call)
 	}
-	for i, g := range r.guards {
+	for _, g := range r.guards {
 		g.hidden = len(r.plan.Hidden)
-		r.plan.Hidden = append(r.plan.Hidden, Hidden{Type: datum.Bool, Call: -1, Column: i})
+		r.plan.Hidden = append(r.plan.Hidden, Hidden{Type: datum.Bool, Call: -1})
 	}
 	if total := r.plan.Params + len(r.plan.Hidden); total > maxParams {
 		return pgerr.Newf(codes.ProgramLimitExceeded, "a statement can have at most %d parameters with those that its calls need", maxParams).

@@ -8,19 +8,14 @@ import (
 
 // LocalArgs computes what Args computes, without the upstream.
 type LocalArgs struct {
-	guards [][]expr // each a list of conditions, all of which must be true
-	calls  []localCall
-}
-
-type localCall struct {
-	guards []int
-	args   []expr
+	guards []expr // all of which must be true
+	calls  [][]expr
 }
 
 // localSource is what LocalArgs are compiled from.
 type localSource struct {
 	at     func(location int32) int
-	guards [][]*pg_query.Node
+	guards []*pg_query.Node
 	args   [][]*pg_query.Node // of each call, in declared order
 }
 
@@ -34,23 +29,21 @@ func (m *Mixed) Local(types []datum.Type) *LocalArgs {
 	}
 	c := &compiler{at: m.local.at, params: newParamTypes(types)}
 	l := &LocalArgs{}
-	for _, nodes := range m.local.guards {
-		conditions := make([]expr, len(nodes))
-		for i, n := range nodes {
-			if conditions[i] = m.local.expr(c, n, datum.Bool); conditions[i] == nil {
-				return nil
-			}
+	for _, n := range m.local.guards {
+		condition := m.local.expr(c, n, datum.Bool)
+		if condition == nil {
+			return nil
 		}
-		l.guards = append(l.guards, conditions)
+		l.guards = append(l.guards, condition)
 	}
 	for i, nodes := range m.local.args {
-		call := localCall{guards: m.Calls[i].Guards, args: make([]expr, len(nodes))}
+		args := make([]expr, len(nodes))
 		for j, n := range nodes {
-			if call.args[j] = m.local.expr(c, n, m.Calls[i].Func.Args[j].Type); call.args[j] == nil {
+			if args[j] = m.local.expr(c, n, m.Calls[i].Func.Args[j].Type); args[j] == nil {
 				return nil
 			}
 		}
-		l.calls = append(l.calls, call)
+		l.calls = append(l.calls, args)
 	}
 	return l
 }
@@ -71,52 +64,33 @@ func (s *localSource) expr(c *compiler, n *pg_query.Node, t datum.Type) expr {
 	return e
 }
 
-// Eval returns the guards and the arguments of each call, nil for a call that a guard
-// forbids. Params are the values of the user's parameters.
-func (l *LocalArgs) Eval(params []datum.Datum) (guards []bool, args [][]datum.Datum, err error) {
+// Eval returns the arguments of each call; guarded is false if a guard forbids them all.
+// Params are the values of the user's parameters.
+func (l *LocalArgs) Eval(params []datum.Datum) (args [][]datum.Datum, guarded bool, err error) {
 	f := &Frame{Params: params}
-	guards = make([]bool, len(l.guards))
-	for i, conditions := range l.guards {
-		guards[i] = true
-		for _, e := range conditions {
-			v, err := e.eval(f)
-			if err != nil {
-				return nil, nil, err
-			}
-			guards[i] = guards[i] && !v.Null && v.Bool()
+	for _, e := range l.guards {
+		v, err := e.eval(f)
+		if err != nil || v.Null || !v.Bool() {
+			return nil, false, err
 		}
 	}
 	args = make([][]datum.Datum, len(l.calls))
 	for i, call := range l.calls {
-		if args[i], err = call.eval(f, guards); err != nil {
-			return nil, nil, err
+		args[i] = make([]datum.Datum, len(call))
+		for j, e := range call {
+			if args[i][j], err = e.eval(f); err != nil {
+				return nil, false, err
+			}
 		}
 	}
-	return guards, args, nil
-}
-
-func (c *localCall) eval(f *Frame, guards []bool) ([]datum.Datum, error) {
-	for _, g := range c.guards {
-		if !guards[g] {
-			return nil, nil
-		}
-	}
-	values := make([]datum.Datum, len(c.args))
-	for i, e := range c.args {
-		v, err := e.eval(f)
-		if err != nil {
-			return nil, err
-		}
-		values[i] = v
-	}
-	return values, nil
+	return args, true, nil
 }
 
 // localSource keeps the parse trees of what Args computes.
 func (r *rewriter) localSource() *localSource {
 	source := &localSource{at: r.source.Char}
 	for _, g := range r.guards {
-		source.guards = append(source.guards, g.nodes)
+		source.guards = append(source.guards, g.nodes...)
 	}
 	for _, s := range r.sites {
 		if s.place == PerRow {

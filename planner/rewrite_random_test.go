@@ -183,7 +183,7 @@ func (g *statementMaker) fromSelect() string {
 	case 1:
 		from += " JOIN jobs j ON j.id = 1"
 	case 2:
-		from = "jobs j LEFT JOIN (SELECT * FROM " + from + g.where() + ") c ON true"
+		from = "(SELECT * FROM " + from + g.where() + ") c LEFT JOIN jobs j ON true"
 	}
 	return "SELECT " + g.pick("*", "c.*", "1", "c.*, ROW(c.*)", "count(*)", "c") + " FROM " + from + g.where() + g.pick("", " LIMIT 2", " FOR SHARE")
 }

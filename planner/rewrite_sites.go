@@ -5,7 +5,6 @@ import (
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 	pg_query "github.com/pganalyze/pg_query_go/v5"
-	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"raisinproxy/planner/catalog"
 	"raisinproxy/sqlfuncs"
@@ -25,6 +24,7 @@ type rewriter struct {
 	sites    []*site // in the order of evaluation
 	byCall   map[*pg_query.FuncCall]*site
 	guards   []*guard
+	ordered  bool // the guards are evaluated in their order
 	trailing int  // where the hidden columns of Rows go; 0: there are none
 	overlap  bool // two changes of the text touch, so that the result is not to be trusted
 	plan     *Mixed
@@ -102,8 +102,7 @@ type site struct {
 	alias            string
 	aliased, lateral bool
 	renamed          []*pg_query.Node // the names that its first columns get
-	guards           []int
-	hidden           int // index of its first hidden parameter
+	hidden           int              // index of its first hidden parameter
 }
 
 // columns are those of the function that the site uses.
@@ -200,15 +199,6 @@ func namingCall(n *pg_query.Node) *pg_query.FuncCall {
 			return nil
 		}
 	}
-}
-
-// each visits the messages of type M below n, and n itself.
-func each[M protoMessage](n protoMessage, visit func(M)) {
-	descend(n.ProtoReflect(), func(m protoreflect.Message) {
-		if v, ok := m.Interface().(M); ok {
-			visit(v)
-		}
-	})
 }
 
 // locate finds the placed calls in the text.

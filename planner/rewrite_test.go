@@ -62,13 +62,13 @@ func showMixed(out *strings.Builder, m *Mixed) {
 	}
 	for _, c := range m.Calls {
 		fmt.Fprintf(out, "call:  %s at %d, arguments %v", c.Func.Name, c.Position, c.Args)
-		if len(c.Guards) > 0 {
-			fmt.Fprintf(out, ", guards %v", c.Guards)
-		}
 		out.WriteByte('\n')
 	}
 	for i, h := range m.Hidden {
 		fmt.Fprintf(out, "$%d:    %s\n", m.Params+1+i, showHidden(m, h))
+	}
+	for _, f := range m.Facts {
+		fmt.Fprintf(out, "fact:  %s %s %s\n", f.kind, f.subject, f.object)
 	}
 	showRows(out, m)
 	if m.Explain != nil {
@@ -79,7 +79,7 @@ func showMixed(out *strings.Builder, m *Mixed) {
 func showHidden(m *Mixed, h Hidden) string {
 	switch {
 	case h.Call < 0:
-		return fmt.Sprintf("%s, guard %d", h.Type.TypName(), h.Column)
+		return h.Type.TypName() + ", guards"
 	case h.Column == AsScalar:
 		return fmt.Sprintf("%s, call %d", h.Type.TypName(), h.Call)
 	}
@@ -153,7 +153,7 @@ func TestVoidParameter(t *testing.T) {
 	if local == nil {
 		t.Fatal("the arguments are not computed here")
 	}
-	_, args, err := local.Eval([]datum.Datum{{}, datum.OfText("k"), datum.OfInt(5)})
+	args, _, err := local.Eval([]datum.Datum{{}, datum.OfText("k"), datum.OfInt(5)})
 	if err != nil || fmt.Sprint(args) != fmt.Sprint([][]datum.Datum{{datum.OfText("k"), datum.OfInt(5)}}) {
 		t.Errorf("arguments %v, %v", args, err)
 	}

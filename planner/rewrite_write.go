@@ -272,17 +272,10 @@ func (s *site) writtenTypes(function string, found []string) []string {
 
 func typeName(t datum.Type) string { return "pg_catalog." + t.TypName() }
 
-// guardColumns is the alias under which Args knows the guards.
-const guardColumns = `"_raisin_guard"`
-
-// arguments writes Args. Where there are guards, an argument is computed only if
-// those of its call are true.
+// arguments writes Args: SELECT the arguments WHERE the guards.
 func (r *rewriter) arguments() Text {
 	w := &textWriter{user: r.user}
 	w.put(r.span.start, "SELECT ")
-	for i := range r.guards {
-		w.put(r.guards[i].start, guardColumns, ".", guardName(i), ", ")
-	}
 	first := true
 	for _, s := range r.sites {
 		if s.place == PerRow {
@@ -293,31 +286,31 @@ func (r *rewriter) arguments() Text {
 				w.put(s.name, ", ")
 			}
 			first = false
-			r.argument(w, s, slot)
+			r.cast(w, s, slot)
 		}
 	}
-	if len(r.guards) > 0 {
-		r.guardQuery(w)
-	}
+	r.guardConditions(w)
 	t := r.finish(w)
 	t.alone, t.sites = true, r.sites
 	return t
 }
 
-func (r *rewriter) argument(w *textWriter, s *site, slot int) {
-	if len(s.guards) > 0 {
-		w.put(s.name, "CASE WHEN ")
-		for i, g := range s.guards {
-			if i > 0 {
-				w.put(s.name, " AND ")
-			}
-			w.put(s.name, guardColumns, ".", guardName(g))
-		}
-		w.put(s.name, " THEN ")
+// guardConditions writes WHERE with the guards. As a single condition they are not put
+// into another order.
+func (r *rewriter) guardConditions(w *textWriter) {
+	single := r.ordered && len(r.guards) > 1
+	word := " WHERE "
+	if single {
+		word = " WHERE ("
 	}
-	r.cast(w, s, slot)
-	if len(s.guards) > 0 {
-		w.put(s.name, " END")
+	for _, g := range r.guards {
+		w.put(g.start, word, "(")
+		w.copy(g.span)
+		w.put(g.start, ")")
+		word = " AND "
+	}
+	if single {
+		w.put(r.guards[0].start, ") IS TRUE")
 	}
 }
 
@@ -333,20 +326,3 @@ func (r *rewriter) cast(w *textWriter, s *site, slot int) {
 	}
 	w.put(s.name, "::", typeName(s.function.Args[slot].Type))
 }
-
-// guardQuery computes each guard once. OFFSET keeps the planner from putting the
-// conditions where the columns are read.
-func (r *rewriter) guardQuery(w *textWriter) {
-	w.put(r.guards[0].start, " FROM (SELECT ")
-	for i, g := range r.guards {
-		if i > 0 {
-			w.put(g.start, ", ")
-		}
-		w.put(g.start, "(")
-		w.copy(g.span)
-		w.put(g.start, ") IS TRUE AS ", guardName(i))
-	}
-	w.put(r.guards[0].start, " OFFSET 0) AS ", guardColumns)
-}
-
-func guardName(i int) string { return quotedName(itoa(i + 1)) }

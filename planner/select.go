@@ -365,11 +365,16 @@ func (c *compiler) where(sel *Select, n *pg_query.Node) *pgerr.Error {
 	if b := n.GetBoolExpr(); b != nil && b.Boolop == pg_query.BoolExprType_AND_EXPR {
 		conjuncts = b.Args
 	}
+	never := false
 	for _, conjunct := range conjuncts {
 		e, err := c.condition(conjunct)
 		if err != nil {
 			return err
 		}
+		if never {
+			continue // PostgreSQL does not look at what follows a constant that is false
+		}
+		never = isFalse(e)
 		if mentionsColumns(e) {
 			sel.filters = append(sel.filters, e)
 		} else {
@@ -378,6 +383,21 @@ func (c *compiler) where(sel *Select, n *pg_query.Node) *pgerr.Error {
 		sel.noteEarly(e)
 	}
 	return nil
+}
+
+// isFalse says whether a condition of literals alone is false.
+func isFalse(e expr) bool {
+	open := false
+	walk(e, func(e expr) {
+		k, isConstant := e.(*constant)
+		_, isParam := e.(*param)
+		open = open || isParam || isConstant && k.slot > 0
+	})
+	if ok, fallible := early(e); open || !ok || fallible {
+		return false
+	}
+	v, err := e.eval(&Frame{})
+	return err == nil && !v.Null && !v.Bool()
 }
 
 func (s *Select) noteEarly(e expr) {

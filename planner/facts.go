@@ -1,0 +1,249 @@
+package planner
+
+import (
+	"strings"
+
+	pg_query "github.com/pganalyze/pg_query_go/v5"
+
+	"raisinproxy/sqlfuncs/pgerr"
+)
+
+// factKind is what is asked about a name.
+type factKind string
+
+// What a placement may rest on and only the upstream knows. All hold for a name if they
+// hold for everything of that name.
+const (
+	stableFunction factKind = "stable function" // none is volatile
+	lateFunction   factKind = "late function"   // none is computed by the planner
+	scalarFunction factKind = "scalar function" // none returns a set, or looks at several rows
+	singleFunction factKind = "single function" // none returns a set
+	opaqueFunction factKind = "opaque function" // none is written in SQL by a user
+	stableOperator factKind = "stable operator"
+	opaqueOperator factKind = "opaque operator"
+	catalogType    factKind = "type"           // it is built in, or an enum
+	opaqueType     factKind = "opaque type"    // that, or a domain over a built-in one
+	implicitCasts  factKind = "implicit casts" // none is volatile
+	plainTable     factKind = "plain table"    // nothing but its own rows
+	readTable      factKind = "table"          // neither a view nor secured by row
+	noRules        factKind = "no rules"       // nor has what a view is of
+	ownColumn      factKind = "own column"     // one of the tables has it
+	nullable       factKind = "nullable"       // no such column, or one that may be NULL
+	settingIsNot   factKind = "setting"
+	// What makes the statement fail before PostgreSQL would call anything.
+	readOnly  factKind = "read only"
+	forbidden factKind = "forbidden"
+)
+
+// Fact is something that only the upstream knows and that a Mixed rests on.
+type Fact struct {
+	kind            factKind
+	subject, object string
+	// Refused is what the statement is if the fact does not hold; nil: the fact is that
+	// the statement is going to fail, before any call.
+	Refused *pgerr.Error
+}
+
+// FactsSQL asks whether facts hold. Of operators and casts only those of users (from OID
+// 16384 on) are looked at: none that PostgreSQL brings is volatile. Its three parameters, of type text[], are to be had
+// from FactParameters; it returns one row for each fact, in their order.
+const FactsSQL = `SELECT CASE f.kind
+WHEN 'stable function' THEN NOT EXISTS (SELECT FROM pg_catalog.pg_proc p WHERE p.proname = f.object AND p.provolatile = 'v'
+ AND (f.subject = '' OR p.pronamespace = (SELECT n.oid FROM pg_catalog.pg_namespace n WHERE n.nspname = f.subject)))
+WHEN 'late function' THEN NOT EXISTS (SELECT FROM pg_catalog.pg_proc p WHERE p.proname = f.object AND p.provolatile = 'i'
+ AND (f.subject = '' OR p.pronamespace = (SELECT n.oid FROM pg_catalog.pg_namespace n WHERE n.nspname = f.subject)))
+WHEN 'scalar function' THEN NOT EXISTS (SELECT FROM pg_catalog.pg_proc p WHERE p.proname = f.object AND (p.proretset OR p.prokind <> 'f')
+ AND (f.subject = '' OR p.pronamespace = (SELECT n.oid FROM pg_catalog.pg_namespace n WHERE n.nspname = f.subject)))
+WHEN 'single function' THEN NOT EXISTS (SELECT FROM pg_catalog.pg_proc p WHERE p.proname = f.object AND p.proretset
+ AND (f.subject = '' OR p.pronamespace = (SELECT n.oid FROM pg_catalog.pg_namespace n WHERE n.nspname = f.subject)))
+WHEN 'opaque function' THEN NOT EXISTS (SELECT FROM pg_catalog.pg_proc p WHERE p.proname = f.object AND p.prolang = 14 AND p.oid >= 16384
+ AND (f.subject = '' OR p.pronamespace = (SELECT n.oid FROM pg_catalog.pg_namespace n WHERE n.nspname = f.subject)))
+WHEN 'stable operator' THEN NOT EXISTS (SELECT FROM pg_catalog.pg_operator o JOIN pg_catalog.pg_proc p ON p.oid = o.oprcode
+ WHERE o.oprname = f.object AND o.oid >= 16384 AND p.provolatile = 'v')
+WHEN 'opaque operator' THEN NOT EXISTS (SELECT FROM pg_catalog.pg_operator o JOIN pg_catalog.pg_proc p ON p.oid = o.oprcode
+ WHERE o.oprname = f.object AND o.oid >= 16384 AND p.prolang = 14)
+WHEN 'type' THEN (SELECT t.typnamespace = 11 OR t.typtype = 'e' FROM pg_catalog.pg_type t WHERE t.oid = pg_catalog.to_regtype(f.subject))
+WHEN 'opaque type' THEN (SELECT t.typnamespace = 11 OR t.typtype = 'e' OR EXISTS (SELECT FROM pg_catalog.pg_type b WHERE b.oid = t.typbasetype
+ AND b.typnamespace = 11) FROM pg_catalog.pg_type t WHERE t.oid = pg_catalog.to_regtype(f.subject))
+WHEN 'implicit casts' THEN NOT EXISTS (SELECT FROM pg_catalog.pg_cast c JOIN pg_catalog.pg_proc p ON p.oid = c.castfunc
+ WHERE c.castcontext = 'i' AND c.oid >= 16384 AND p.provolatile = 'v')
+WHEN 'plain table' THEN (SELECT c.relkind IN ('r', 'm', 'f') AND NOT c.relhassubclass AND NOT pg_catalog.row_security_active(c.oid)
+ FROM pg_catalog.pg_class c WHERE c.oid = pg_catalog.to_regclass(f.subject))
+WHEN 'table' THEN (SELECT c.relkind IN ('r', 'p', 'm', 'f') AND NOT pg_catalog.row_security_active(c.oid)
+ FROM pg_catalog.pg_class c WHERE c.oid = pg_catalog.to_regclass(f.subject))
+WHEN 'no rules' THEN NOT EXISTS (WITH RECURSIVE r(oid) AS (SELECT pg_catalog.to_regclass(f.subject)::pg_catalog.oid
+ UNION SELECT d.refobjid FROM r JOIN pg_catalog.pg_rewrite w ON w.ev_class = r.oid
+ JOIN pg_catalog.pg_depend d ON d.classid = 2618 AND d.objid = w.oid AND d.refclassid = 1259)
+ SELECT FROM r JOIN pg_catalog.pg_rewrite w ON w.ev_class = r.oid WHERE w.ev_type <> '1')
+WHEN 'own column' THEN EXISTS (SELECT FROM pg_catalog.unnest(f.subject::pg_catalog.text[]) t(name) JOIN pg_catalog.pg_attribute a
+ ON a.attrelid = pg_catalog.to_regclass(t.name) WHERE a.attname = f.object AND NOT a.attisdropped)
+WHEN 'nullable' THEN pg_catalog.current_setting('server_version_num')::pg_catalog.int4 < 170000 OR NOT EXISTS (SELECT FROM pg_catalog.pg_attribute a
+ WHERE a.attrelid = pg_catalog.to_regclass(f.subject) AND a.attname = f.object AND a.attnotnull)
+WHEN 'setting' THEN pg_catalog.current_setting(f.subject) <> f.object
+WHEN 'read only' THEN pg_catalog.current_setting('transaction_read_only') = 'on' AND (SELECT c.relpersistence <> 't'
+ FROM pg_catalog.pg_class c WHERE c.oid = pg_catalog.to_regclass(f.subject))
+WHEN 'forbidden' THEN (SELECT NOT pg_catalog.has_table_privilege(c.oid, f.object) AND (f.object = 'DELETE' OR NOT pg_catalog.has_any_column_privilege(c.oid, f.object))
+ FROM pg_catalog.pg_class c WHERE c.oid = pg_catalog.to_regclass(f.subject))
+END FROM ROWS FROM (pg_catalog.unnest($1), pg_catalog.unnest($2), pg_catalog.unnest($3)) WITH ORDINALITY AS f(kind, subject, object, n) ORDER BY f.n`
+
+// FactParameters are the parameters of FactsSQL, as text.
+func FactParameters(facts []Fact) [3]string {
+	var columns [3][]string
+	for _, f := range facts {
+		columns[0] = append(columns[0], string(f.kind))
+		columns[1] = append(columns[1], f.subject)
+		columns[2] = append(columns[2], f.object)
+	}
+	return [3]string{arrayLiteral(columns[0]), arrayLiteral(columns[1]), arrayLiteral(columns[2])}
+}
+
+// arrayLiteral is a text[] as text.
+func arrayLiteral(elements []string) string {
+	quoted := make([]string, len(elements))
+	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+	for i, e := range elements {
+		quoted[i] = `"` + escape.Replace(e) + `"`
+	}
+	return "{" + strings.Join(quoted, ",") + "}"
+}
+
+// factList are facts, each once.
+type factList struct {
+	facts []Fact
+	known map[factKey]bool
+}
+
+type factKey struct {
+	kind            factKind
+	subject, object string
+}
+
+func (f *Fact) key() factKey { return factKey{f.kind, f.subject, f.object} }
+
+func (l *factList) add(f Fact) {
+	if l.known == nil {
+		l.known = map[factKey]bool{}
+	}
+	if key := f.key(); !l.known[key] {
+		l.known[key] = true
+		l.facts = append(l.facts, f)
+	}
+}
+
+func (l *factList) count() int { return len(l.facts) }
+
+// rewind forgets what was added since there were n.
+func (l *factList) rewind(n int) {
+	for i := n; i < len(l.facts); i++ {
+		delete(l.known, l.facts[i].key())
+	}
+	l.facts = l.facts[:n]
+}
+
+// need notes a fact without which the calls are refused, for what stands at location.
+func (p *placer) need(k factKind, subject, object, what string, location int32) {
+	p.facts.add(Fact{kind: k, subject: subject, object: object, Refused: p.beside(what).At(p.at(location))})
+}
+
+func (p *placer) needFunction(k factKind, n *pg_query.FuncCall, what string) {
+	schema := ""
+	if len(n.Funcname) > 1 {
+		schema = nameOf(n.Funcname[:len(n.Funcname)-1])
+	}
+	p.need(k, schema, nameOf(n.Funcname), what, n.Location)
+}
+
+// needOperator asks about the operators that an expression is made of.
+func (p *placer) needOperator(k factKind, n *pg_query.A_Expr) {
+	names := []string{nameOf(n.Name)}
+	switch n.Kind {
+	case pg_query.A_Expr_Kind_AEXPR_BETWEEN, pg_query.A_Expr_Kind_AEXPR_BETWEEN_SYM,
+		pg_query.A_Expr_Kind_AEXPR_NOT_BETWEEN, pg_query.A_Expr_Kind_AEXPR_NOT_BETWEEN_SYM:
+		names = []string{"<", "<=", ">", ">="}
+	}
+	for _, name := range names {
+		if name == "!=" {
+			name = "<>"
+		}
+		p.need(k, "", name, "an operator that may be computed at another time", n.Location)
+	}
+}
+
+// needType asks whether a type is built in: a cast to another may run anything.
+func (p *placer) needType(k factKind, n *pg_query.TypeName) {
+	if isCatalogType(n) {
+		return
+	}
+	parts := make([]string, len(n.GetNames()))
+	for i, part := range n.GetNames() {
+		parts[i] = quotedName(part.GetString_().GetSval())
+	}
+	p.need(k, strings.Join(parts, "."), "", "a cast to a type that is not built in", n.GetLocation())
+}
+
+// relationName is a relation as to_regclass reads it.
+func relationName(n *pg_query.RangeVar) string {
+	name := quotedName(n.GetRelname())
+	if n.GetSchemaname() != "" {
+		name = quotedName(n.Schemaname) + "." + name
+	}
+	if n.GetCatalogname() != "" {
+		name = quotedName(n.Catalogname) + "." + name
+	}
+	return name
+}
+
+// foils notes what makes a statement fail before anything runs: a transaction that may
+// not write, and privileges that it lacks.
+func (l *factList) foils(n *pg_query.Node) {
+	targets := map[*pg_query.RangeVar]bool{}
+	target := func(table *pg_query.RangeVar, privilege string) {
+		targets[table] = true
+		l.add(Fact{kind: readOnly, subject: relationName(table)})
+		if privilege != "" {
+			l.add(Fact{kind: forbidden, subject: relationName(table), object: privilege})
+		}
+	}
+	each(n, func(s *pg_query.InsertStmt) { target(s.Relation, "INSERT") })
+	each(n, func(s *pg_query.UpdateStmt) { target(s.Relation, "UPDATE") })
+	each(n, func(s *pg_query.DeleteStmt) { target(s.Relation, "DELETE") })
+	each(n, func(s *pg_query.MergeStmt) { target(s.Relation, "") })
+	each(n, func(s *pg_query.IntoClause) { targets[s.Rel] = true })
+	each(n, func(s *pg_query.LockingClause) {
+		for _, rel := range s.LockedRels {
+			targets[rel.GetRangeVar()] = true // an alias
+		}
+	})
+	with := map[string]bool{}
+	each(n, func(cte *pg_query.CommonTableExpr) { with[cte.Ctename] = true })
+	each(n, func(table *pg_query.RangeVar) {
+		if !targets[table] && (table.Schemaname != "" || !with[table.Relname]) {
+			l.add(Fact{kind: forbidden, subject: relationName(table), object: "SELECT"})
+		}
+	})
+}
+
+// knownHere says whether a fact is known to hold of what the embedded evaluator knows.
+// What it has compiled has no operators and types but built-in ones.
+func (f *Fact) knownHere() bool {
+	switch f.kind {
+	case stableOperator, opaqueOperator, catalogType, opaqueType:
+		return true
+	case stableFunction, lateFunction, scalarFunction, singleFunction, opaqueFunction:
+		builtin, ok := builtins[f.object]
+		return ok && (f.subject == "" || f.subject == "pg_catalog") && (f.kind != stableFunction || !builtin.volatile)
+	}
+	return false
+}
+
+// unknownHere is the error of a statement that rests on what only an upstream knows.
+func (p *placement) unknownHere() *pgerr.Error {
+	for i := range p.facts {
+		if f := &p.facts[i]; f.Refused != nil && !f.knownHere() {
+			err := *f.Refused
+			err.Cause = errNeedsUpstream
+			return &err
+		}
+	}
+	return nil
+}
