@@ -83,7 +83,7 @@ func certain() (all []*statement) {
 		"SELECT * FROM {C} c WHERE 1 = 0", "SELECT c.* FROM {C} c, jobs WHERE false",
 		"UPDATE seats SET fence = l.token FROM {L} l WHERE l.acquired AND seats.id = '14A'",
 		"WITH l AS (SELECT * FROM from.acquire('k:' || '14A', 5000)) UPDATE seats SET buyer = 'alice', fence = l.token FROM l WHERE l.acquired AND seats.id = '14A' AND coalesce(seats.fence, 0) < l.token RETURNING seats.id",
-		"DELETE FROM seats USING {L} l WHERE l.acquired AND seats.id = '14B' RETURNING seats.id",
+		"DELETE FROM seats USING {L} l WHERE l.acquired AND seats.fence > l.token RETURNING seats.id",
 		"SELECT id, json.acquire('k' || id, 60000) FROM jobs WHERE state = 'ready' ORDER BY id LIMIT 10",
 		"SELECT id, (row.acquire('k' || id, 60000)).token FROM jobs ORDER BY id", "SELECT id, json.acquire('k' || id, 60000)->>'token' FROM jobs ORDER BY id DESC LIMIT 1", "SELECT id, {c} FROM jobs ORDER BY id LIMIT 2",
 		"COPY (SELECT * FROM {C}) TO STDOUT", "COPY (SELECT json.acquire('it''s', 1000), json.acquire(E'b\\\\k', 1000)) TO STDOUT",
