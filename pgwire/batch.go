@@ -161,7 +161,7 @@ func (b *batch) failed(err error) error {
 }
 
 func (b *batch) statement(st *planner.Statement) error {
-	if (st.Mentions || b.s.isOurStatement(st)) && b.s.up.dirty {
+	if (st.Mentions || b.s.isOurStatement(st)) && b.s.up.dirty && !b.s.involved(st) {
 		if err := b.s.askFacts(); err != nil {
 			return err
 		}

@@ -1,10 +1,13 @@
 package pgwire
 
 import (
+	"slices"
+
 	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jeroenrinzema/psql-wire/codes"
 
 	"raisinproxy/planner"
+	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
@@ -12,60 +15,110 @@ import (
 // prepared, and again before it runs: by then somebody may have made a volatile function,
 // or a view, of what was none.
 
-// certainName is the statement that asks.
-const certainName = "_raisin_certain"
+// certainName begins the names of the statements that ask. They stay prepared, since
+// planning them costs many times what executing them does.
+const certainName = "_raisin_certain_"
 
-// textArray is the type of its parameters.
-const textArray = 1009
-
-// factReader reads whether facts hold, in their order.
+// factReader reads whether facts hold.
 type factReader struct {
 	facts   []planner.Fact
-	next    int
-	refused error // of the first that does not hold
+	first   int   // of those that do not hold
+	refused error // for that
 	foiled  bool
 }
 
-func (s *session) factReader(m *planner.Mixed) *factReader { return &factReader{facts: m.Facts} }
+func (s *session) factReader(m *planner.Mixed) *factReader {
+	return &factReader{facts: m.Facts, first: len(m.Facts)}
+}
 
 // sayFacts asks for the facts that a plan rests on, if there are any.
 func (s *session) sayFacts(c *conversation, m *planner.Mixed, facts *factReader) error {
-	if len(m.Facts) == 0 {
+	q := &m.FactQuery
+	if q.SQL == "" {
 		return nil
 	}
-	var values []rawValue
-	for _, parameter := range planner.FactParameters(m.Facts) {
+	values, types := make([]rawValue, len(q.Parameters)), make([]uint32, len(q.Parameters))
+	for i, parameter := range q.Parameters {
 		encoded, err := s.text.toClient(parameter)
 		if err != nil {
 			return err
 		}
-		values = append(values, rawValue{value: []byte(encoded)})
+		values[i], types[i] = rawValue{value: []byte(encoded)}, uint32(datum.Text)
 	}
-	c.say(nil, facts.read,
-		&pgproto3.Close{ObjectType: 'S', Name: certainName},
-		&pgproto3.Close{ObjectType: 'P', Name: certainName},
-		&pgproto3.Parse{Name: certainName, Query: planner.FactsSQL, ParameterOIDs: []uint32{textArray, textArray, textArray}},
-		bindRaw(certainName, certainName, values, nil, nil),
-		&pgproto3.Execute{Portal: certainName},
-		&pgproto3.Close{ObjectType: 'P', Name: certainName})
+	s.say(c, certainName+q.Name, q.SQL, values, types, func(row [][]byte) {
+		for i, column := range row[:len(m.Facts)] {
+			facts.note(i, string(column) == "t")
+		}
+	})
 	return nil
 }
 
-func (r *factReader) read(kind byte, body []byte) error {
-	if kind != 'D' || r.next >= len(r.facts) {
-		return nil
+// say asks a question of ours that has one row as its answer, by a statement that stays
+// prepared.
+func (s *session) say(c *conversation, name, sql string, values []rawValue, types []uint32, answer func(row [][]byte)) {
+	messages := s.asking.drop(name)
+	if !s.asking.isPrepared(name, s.up) {
+		messages = append(messages, &pgproto3.Close{ObjectType: 'S', Name: name}, &pgproto3.Parse{Name: name, Query: sql, ParameterOIDs: types})
 	}
-	holds := string(readRow(body)[0]) == "t"
-	refused := r.facts[r.next].Refused
-	r.next++
+	c.say(nil, func(kind byte, body []byte) error {
+		switch kind {
+		case '1':
+			s.asking.prepared(name, s.up)
+		case 'D':
+			answer(readRow(body))
+		}
+		return nil
+	}, append(messages,
+		&pgproto3.Close{ObjectType: 'P', Name: name},
+		bindRaw(name, name, values, nil, nil),
+		&pgproto3.Execute{Portal: name},
+		&pgproto3.Close{ObjectType: 'P', Name: name})...)
+}
+
+func (r *factReader) note(fact int, holds bool) {
+	refused := r.facts[fact].Refused
 	switch {
 	case refused == nil:
 		r.foiled = r.foiled || holds
-	case !holds && r.refused == nil:
-		r.refused = refused
+	case !holds && fact < r.first:
+		r.first, r.refused = fact, refused
 	}
-	return nil
 }
+
+// asking are the statements that a session keeps prepared for its own questions.
+type asking struct {
+	names []string // the newest last
+	up    *relay
+	drops int64 // how often the upstream had dropped all statements when they were prepared
+}
+
+// maxAsking bounds how many are kept. Statements of the same form share one.
+const maxAsking = 64
+
+func (a *asking) isPrepared(name string, up *relay) bool {
+	return slices.Contains(a.names, name) && a.up == up && a.drops == up.dropped.Load()
+}
+
+func (a *asking) prepared(name string, up *relay) {
+	if drops := up.dropped.Load(); a.up != up || a.drops != drops {
+		*a = asking{up: up, drops: drops}
+	}
+	a.names = append(a.names, name)
+}
+
+// drop makes room for another.
+func (a *asking) drop(name string) []pgproto3.FrontendMessage {
+	if len(a.names) < maxAsking || slices.Contains(a.names, name) {
+		return nil
+	}
+	oldest := a.names[0]
+	a.names = a.names[1:]
+	return []pgproto3.FrontendMessage{&pgproto3.Close{ObjectType: 'S', Name: oldest}}
+}
+
+// forget is called when one is not there that should be: a function of the client's has
+// dropped all statements, for example.
+func (a *asking) forget() { a.names = nil }
 
 // runFoiled runs a statement that is certain to fail before PostgreSQL would call
 // anything, so that the error is PostgreSQL's own. Nothing was called for it: that it

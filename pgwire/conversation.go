@@ -48,6 +48,7 @@ func (s *session) interview(c *conversation) error {
 		case kind == 'E' && part.text != nil:
 			return failure(body, part.text)
 		case kind == 'E':
+			s.asking.forget() // in case it is for want of one of them
 			return refusal(body)
 		case part.visit != nil:
 			return part.visit(kind, body)

@@ -66,6 +66,14 @@ func (s *session) askFacts() error {
 	})
 }
 
+// saySettings asks for them among other questions, while the series is our own.
+func (s *session) saySettings(c *conversation) {
+	s.say(c, settingsName, factsQuery, nil, nil, func(row [][]byte) {
+		s.learn(row, false)
+		s.up.dirty = false
+	})
+}
+
 // Where the facts stand in the answer to factsQuery.
 const (
 	factBranch = iota
@@ -81,6 +89,9 @@ const factsQuery = "SELECT pg_catalog.current_setting('app.branch', true), pg_ca
 
 // factsName is the statement that asks.
 const factsName = "_raisin_facts"
+
+// settingsName is the same statement as it stays prepared.
+const settingsName = "_raisin_settings"
 
 // learn takes over what the upstream has told. What a series has set is reported at its
 // end, and counts for its texts before.

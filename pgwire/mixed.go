@@ -72,7 +72,8 @@ func (s *session) mixedTurn() verdict {
 	if s.up == nil {
 		return needUpstream
 	}
-	if v := s.turn(true); v != ourTurn {
+	// Out of a series what calls depend on is asked with what else the statement needs.
+	if v := s.turn(s.up.inSeries()); v != ourTurn {
 		return v
 	}
 	if !s.blocking {
@@ -90,7 +91,6 @@ type rawValue struct {
 // runMixed runs a portal of a statement that the upstream has a part in.
 func (s *session) runMixed(p *portal, maxRows int, describe bool) error {
 	s.up.openSeries()
-	s.up.dirty = true // it may call functions that set what calls depend on
 	switch p.state {
 	case portalDone, portalBroken:
 		return s.runMixedAgain(p)
@@ -107,12 +107,14 @@ func (s *session) runMixed(p *portal, maxRows int, describe bool) error {
 		if err != nil {
 			return err
 		}
+		s.up.dirty = true // it may call functions that set what calls depend on
 		if foiled {
 			return s.runFoiled(p, opening)
 		}
 		p.state, p.undescribed = portalOpen, describe && p.bound.Columns != nil
 		return s.fetch(p, maxRows, opening)
 	}
+	s.up.dirty = true
 	return s.fetch(p, maxRows, nil)
 }
 
@@ -230,6 +232,9 @@ func (s *session) askBefore(p *portal, compute bool) (*asked, error) {
 	m := mixed(p.bound)
 	result := &asked{}
 	var c conversation
+	if s.up.dirty {
+		s.saySettings(&c)
+	}
 	if !m.Copy {
 		sql, err := s.sql(p.bound, &m.Main)
 		if err != nil {
@@ -264,6 +269,7 @@ func (s *session) askBefore(p *portal, compute bool) (*asked, error) {
 			&pgproto3.Close{ObjectType: 'P', Name: argsName})
 	}
 	err := s.interview(&c)
+	s.startClock() // the timeout may be another
 	if facts.refused != nil {
 		return nil, facts.refused
 	}

@@ -61,6 +61,7 @@ type session struct {
 	transaction
 	unit       unit
 	held       held
+	asking     asking
 	statements map[string]*planner.Statement // named ones
 	unnamed    *planner.Statement
 	portals    map[string]*portal // named ones

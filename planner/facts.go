@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v5"
@@ -44,57 +46,73 @@ type Fact struct {
 	Refused *pgerr.Error
 }
 
-// FactsSQL asks whether facts hold. Of operators and casts only those of users (from OID
-// 16384 on) are looked at: none that PostgreSQL brings is volatile. Its three parameters, of type text[], are to be had
-// from FactParameters; it returns one row for each fact, in their order.
-const FactsSQL = `SELECT CASE f.kind
-WHEN 'stable function' THEN NOT EXISTS (SELECT FROM pg_catalog.pg_proc p WHERE p.proname = f.object AND p.provolatile = 'v'
- AND (f.subject = '' OR p.pronamespace = (SELECT n.oid FROM pg_catalog.pg_namespace n WHERE n.nspname = f.subject)))
-WHEN 'late function' THEN NOT EXISTS (SELECT FROM pg_catalog.pg_proc p WHERE p.proname = f.object AND p.provolatile = 'i'
- AND (f.subject = '' OR p.pronamespace = (SELECT n.oid FROM pg_catalog.pg_namespace n WHERE n.nspname = f.subject)))
-WHEN 'scalar function' THEN NOT EXISTS (SELECT FROM pg_catalog.pg_proc p WHERE p.proname = f.object AND (p.proretset OR p.prokind <> 'f')
- AND (f.subject = '' OR p.pronamespace = (SELECT n.oid FROM pg_catalog.pg_namespace n WHERE n.nspname = f.subject)))
-WHEN 'single function' THEN NOT EXISTS (SELECT FROM pg_catalog.pg_proc p WHERE p.proname = f.object AND p.proretset
- AND (f.subject = '' OR p.pronamespace = (SELECT n.oid FROM pg_catalog.pg_namespace n WHERE n.nspname = f.subject)))
-WHEN 'opaque function' THEN NOT EXISTS (SELECT FROM pg_catalog.pg_proc p WHERE p.proname = f.object AND p.prolang = 14 AND p.oid >= 16384
- AND (f.subject = '' OR p.pronamespace = (SELECT n.oid FROM pg_catalog.pg_namespace n WHERE n.nspname = f.subject)))
-WHEN 'stable operator' THEN NOT EXISTS (SELECT FROM pg_catalog.pg_operator o JOIN pg_catalog.pg_proc p ON p.oid = o.oprcode
- WHERE o.oprname = f.object AND o.oid >= 16384 AND p.provolatile = 'v')
-WHEN 'opaque operator' THEN NOT EXISTS (SELECT FROM pg_catalog.pg_operator o JOIN pg_catalog.pg_proc p ON p.oid = o.oprcode
- WHERE o.oprname = f.object AND o.oid >= 16384 AND p.prolang = 14)
-WHEN 'type' THEN (SELECT t.typnamespace = 11 OR t.typtype = 'e' FROM pg_catalog.pg_type t WHERE t.oid = pg_catalog.to_regtype(f.subject))
-WHEN 'opaque type' THEN (SELECT t.typnamespace = 11 OR t.typtype = 'e' OR EXISTS (SELECT FROM pg_catalog.pg_type b WHERE b.oid = t.typbasetype
- AND b.typnamespace = 11) FROM pg_catalog.pg_type t WHERE t.oid = pg_catalog.to_regtype(f.subject))
-WHEN 'implicit casts' THEN NOT EXISTS (SELECT FROM pg_catalog.pg_cast c JOIN pg_catalog.pg_proc p ON p.oid = c.castfunc
- WHERE c.castcontext = 'i' AND c.oid >= 16384 AND p.provolatile = 'v')
-WHEN 'plain table' THEN (SELECT c.relkind IN ('r', 'm', 'f') AND NOT c.relhassubclass AND NOT pg_catalog.row_security_active(c.oid)
- FROM pg_catalog.pg_class c WHERE c.oid = pg_catalog.to_regclass(f.subject))
-WHEN 'table' THEN (SELECT c.relkind IN ('r', 'p', 'm', 'f') AND NOT pg_catalog.row_security_active(c.oid)
- FROM pg_catalog.pg_class c WHERE c.oid = pg_catalog.to_regclass(f.subject))
-WHEN 'no rules' THEN NOT EXISTS (WITH RECURSIVE r(oid) AS (SELECT pg_catalog.to_regclass(f.subject)::pg_catalog.oid
+// factSQL says how each kind is asked about a subject, $1, and an object, $2. Each is a small
+// query whose plan is the same whatever they are, so that the upstream plans it once and keeps
+// the plan.
+var factSQL = map[factKind]string{
+	stableFunction: `NOT EXISTS (SELECT FROM pg_catalog.pg_proc p WHERE p.proname = $2 AND p.provolatile = 'v'
+ AND ($1 = '' OR p.pronamespace = (SELECT n.oid FROM pg_catalog.pg_namespace n WHERE n.nspname = $1)))`,
+	lateFunction: `NOT EXISTS (SELECT FROM pg_catalog.pg_proc p WHERE p.proname = $2 AND p.provolatile = 'i'
+ AND ($1 = '' OR p.pronamespace = (SELECT n.oid FROM pg_catalog.pg_namespace n WHERE n.nspname = $1)))`,
+	scalarFunction: `NOT EXISTS (SELECT FROM pg_catalog.pg_proc p WHERE p.proname = $2 AND (p.proretset OR p.prokind <> 'f')
+ AND ($1 = '' OR p.pronamespace = (SELECT n.oid FROM pg_catalog.pg_namespace n WHERE n.nspname = $1)))`,
+	singleFunction: `NOT EXISTS (SELECT FROM pg_catalog.pg_proc p WHERE p.proname = $2 AND p.proretset
+ AND ($1 = '' OR p.pronamespace = (SELECT n.oid FROM pg_catalog.pg_namespace n WHERE n.nspname = $1)))`,
+	opaqueFunction: `NOT EXISTS (SELECT FROM pg_catalog.pg_proc p WHERE p.proname = $2 AND p.prolang = 14 AND p.oid >= 16384
+ AND ($1 = '' OR p.pronamespace = (SELECT n.oid FROM pg_catalog.pg_namespace n WHERE n.nspname = $1)))`,
+	stableOperator: `NOT EXISTS (SELECT FROM pg_catalog.pg_operator o JOIN pg_catalog.pg_proc p ON p.oid = o.oprcode
+ WHERE o.oprname = $2 AND o.oid >= 16384 AND p.provolatile = 'v')`,
+	opaqueOperator: `NOT EXISTS (SELECT FROM pg_catalog.pg_operator o JOIN pg_catalog.pg_proc p ON p.oid = o.oprcode
+ WHERE o.oprname = $2 AND o.oid >= 16384 AND p.prolang = 14)`,
+	catalogType: `(SELECT t.typnamespace = 11 OR t.typtype = 'e' FROM pg_catalog.pg_type t WHERE t.oid = pg_catalog.to_regtype($1))`,
+	opaqueType: `(SELECT t.typnamespace = 11 OR t.typtype = 'e' OR EXISTS (SELECT FROM pg_catalog.pg_type b WHERE b.oid = t.typbasetype
+ AND b.typnamespace = 11) FROM pg_catalog.pg_type t WHERE t.oid = pg_catalog.to_regtype($1))`,
+	implicitCasts: `NOT EXISTS (SELECT FROM pg_catalog.pg_cast c JOIN pg_catalog.pg_proc p ON p.oid = c.castfunc
+ WHERE c.castcontext = 'i' AND c.oid >= 16384 AND p.provolatile = 'v')`,
+	plainTable: `(SELECT c.relkind IN ('r', 'm', 'f') AND NOT c.relhassubclass AND NOT pg_catalog.row_security_active(c.oid)
+ FROM pg_catalog.pg_class c WHERE c.oid = pg_catalog.to_regclass($1))`,
+	readTable: `(SELECT c.relkind IN ('r', 'p', 'm', 'f') AND NOT pg_catalog.row_security_active(c.oid)
+ FROM pg_catalog.pg_class c WHERE c.oid = pg_catalog.to_regclass($1))`,
+	noRules: `NOT EXISTS (WITH RECURSIVE r(oid) AS (SELECT pg_catalog.to_regclass($1)::pg_catalog.oid
  UNION SELECT d.refobjid FROM r JOIN pg_catalog.pg_rewrite w ON w.ev_class = r.oid
  JOIN pg_catalog.pg_depend d ON d.classid = 2618 AND d.objid = w.oid AND d.refclassid = 1259)
- SELECT FROM r JOIN pg_catalog.pg_rewrite w ON w.ev_class = r.oid WHERE w.ev_type <> '1')
-WHEN 'own column' THEN EXISTS (SELECT FROM pg_catalog.unnest(f.subject::pg_catalog.text[]) t(name) JOIN pg_catalog.pg_attribute a
- ON a.attrelid = pg_catalog.to_regclass(t.name) WHERE a.attname = f.object AND NOT a.attisdropped)
-WHEN 'nullable' THEN pg_catalog.current_setting('server_version_num')::pg_catalog.int4 < 170000 OR NOT EXISTS (SELECT FROM pg_catalog.pg_attribute a
- WHERE a.attrelid = pg_catalog.to_regclass(f.subject) AND a.attname = f.object AND a.attnotnull)
-WHEN 'setting' THEN pg_catalog.current_setting(f.subject) <> f.object
-WHEN 'read only' THEN pg_catalog.current_setting('transaction_read_only') = 'on' AND (SELECT c.relpersistence <> 't'
- FROM pg_catalog.pg_class c WHERE c.oid = pg_catalog.to_regclass(f.subject))
-WHEN 'forbidden' THEN (SELECT NOT pg_catalog.has_table_privilege(c.oid, f.object) AND (f.object = 'DELETE' OR NOT pg_catalog.has_any_column_privilege(c.oid, f.object))
- FROM pg_catalog.pg_class c WHERE c.oid = pg_catalog.to_regclass(f.subject))
-END FROM ROWS FROM (pg_catalog.unnest($1), pg_catalog.unnest($2), pg_catalog.unnest($3)) WITH ORDINALITY AS f(kind, subject, object, n) ORDER BY f.n`
+ SELECT FROM r JOIN pg_catalog.pg_rewrite w ON w.ev_class = r.oid WHERE w.ev_type <> '1')`,
+	ownColumn: `EXISTS (SELECT FROM pg_catalog.unnest($1::pg_catalog.text[]) t(name) JOIN pg_catalog.pg_attribute a
+ ON a.attrelid = pg_catalog.to_regclass(t.name) WHERE a.attname = $2 AND NOT a.attisdropped)`,
+	nullable: `(pg_catalog.current_setting('server_version_num')::pg_catalog.int4 < 170000 OR NOT EXISTS (SELECT FROM pg_catalog.pg_attribute a
+ WHERE a.attrelid = pg_catalog.to_regclass($1) AND a.attname = $2 AND a.attnotnull))`,
+	settingIsNot: `pg_catalog.current_setting($1) <> $2`,
+	readOnly: `pg_catalog.current_setting('transaction_read_only') = 'on' AND (SELECT c.relpersistence <> 't'
+ FROM pg_catalog.pg_class c WHERE c.oid = pg_catalog.to_regclass($1))`,
+	forbidden: `(SELECT NOT pg_catalog.has_table_privilege(c.oid, $2) AND ($2 = 'DELETE' OR NOT pg_catalog.has_any_column_privilege(c.oid, $2))
+ FROM pg_catalog.pg_class c WHERE c.oid = pg_catalog.to_regclass($1))`,
+}
 
-// FactParameters are the parameters of FactsSQL, as text.
-func FactParameters(facts []Fact) [3]string {
-	var columns [3][]string
-	for _, f := range facts {
-		columns[0] = append(columns[0], string(f.kind))
-		columns[1] = append(columns[1], f.subject)
-		columns[2] = append(columns[2], f.object)
+// FactQuery asks whether facts hold.
+type FactQuery struct {
+	// SQL has two parameters of type text for each fact, and returns one row with a column for
+	// each. It is the same for all facts of the same kinds. "" if there are no facts.
+	SQL        string
+	Parameters []string
+	// Name tells the text apart from others.
+	Name string
+}
+
+func factQuery(facts []Fact) (q FactQuery) {
+	if len(facts) == 0 {
+		return q
 	}
-	return [3]string{arrayLiteral(columns[0]), arrayLiteral(columns[1]), arrayLiteral(columns[2])}
+	columns := make([]string, len(facts))
+	for i, f := range facts {
+		number := strings.NewReplacer("$1", "$"+itoa(2*i+1), "$2", "$"+itoa(2*i+2))
+		// Both are used, so that both have a type.
+		columns[i] = number.Replace(factSQL[f.kind] + " AND $1 IS NOT NULL AND $2 IS NOT NULL")
+		q.Parameters = append(q.Parameters, f.subject, f.object)
+	}
+	q.SQL = "SELECT " + strings.Join(columns, ", ")
+	sum := sha256.Sum256([]byte(q.SQL))
+	q.Name = hex.EncodeToString(sum[:8])
+	return q
 }
 
 // arrayLiteral is a text[] as text.

@@ -31,6 +31,8 @@ type Mixed struct {
 	// Facts are what the plan rests on and only the upstream knows. They are asked before
 	// any call runs.
 	Facts []Fact
+	// FactQuery asks whether they hold, in their order.
+	FactQuery FactQuery
 	// Params is the highest number of the user's parameters, declared or used.
 	Params int
 	// Hidden are the parameters of Main from $Params+1 on.
@@ -194,7 +196,7 @@ func (r *rewriter) query(n, whole *pg_query.Node) *pgerr.Error {
 		return err
 	}
 	if r.plan.Explain == nil {
-		r.plan.Facts = placed.facts
+		r.plan.Facts, r.plan.FactQuery = placed.facts, factQuery(placed.facts)
 		r.plan.Whole = n.GetSelectStmt() != nil && slices.ContainsFunc(placed.calls, func(c placedCall) bool { return c.many })
 	}
 	if r.probe == (span{}) {

@@ -292,19 +292,20 @@ func (u *upstreamStatement) checkFacts() {
 
 func askFacts(t *testing.T, conn *pgconn.PgConn, facts []Fact) (holds []bool) {
 	t.Helper()
-	var params [][]byte
-	for _, p := range FactParameters(facts) {
-		params = append(params, []byte(p))
+	q := factQuery(facts)
+	if q.SQL == "" {
+		return nil
 	}
-	result := conn.ExecParams(t.Context(), FactsSQL, params, []uint32{1009, 1009, 1009}, nil, nil).Read()
-	if result.Err != nil {
-		t.Fatal(result.Err)
+	params, types := make([][]byte, len(q.Parameters)), make([]uint32, len(q.Parameters))
+	for i, p := range q.Parameters {
+		params[i], types[i] = []byte(p), uint32(datum.Text)
 	}
-	for _, row := range result.Rows {
-		holds = append(holds, string(row[0]) == "t")
+	result := conn.ExecParams(t.Context(), q.SQL, params, types, nil, nil).Read()
+	if result.Err != nil || len(result.Rows) != 1 || len(result.Rows[0]) != len(facts) {
+		t.Fatalf("%s: %d rows, %v", q.SQL, len(result.Rows), result.Err)
 	}
-	if len(holds) != len(facts) {
-		t.Fatalf("%d answers for %d facts", len(holds), len(facts))
+	for _, column := range result.Rows[0] {
+		holds = append(holds, string(column) == "t")
 	}
 	return holds
 }
