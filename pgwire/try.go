@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jeroenrinzema/psql-wire/codes"
 )
 
 // Privileges are what the role of the clients' sessions can do in the upstream that their
@@ -33,7 +34,7 @@ func (u *Upstream) Try(ctx context.Context, database, role string) (Privileges, 
 		return Privileges{}, errors.New(trouble)
 	}
 	if err != nil {
-		return Privileges{}, nil
+		return Privileges{}, u.faultOfURL(err)
 	}
 	defer func() { _ = conn.Close(ctx) }()
 	const query = `SELECT rolsuper, coalesce((SELECT pg_catalog.pg_has_role(oid, 'MEMBER') FROM pg_catalog.pg_roles WHERE rolname = $1), false)
@@ -44,6 +45,30 @@ func (u *Upstream) Try(ctx context.Context, database, role string) (Privileges, 
 	}
 	is := func(column int) bool { return string(result.Rows[0][column]) == "t" }
 	return Privileges{Superuser: is(0), ActsAs: is(1)}, nil
+}
+
+// faultOfURL is err if every session will meet it, since the URL of the configuration asks
+// for what it names: the database, or a parameter. Behind a URL without them it is a matter
+// between PostgreSQL and the client whose names they are.
+func (u *Upstream) faultOfURL(err error) error {
+	told, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok {
+		return nil
+	}
+	switch codes.Code(told.Code) {
+	case codes.InvalidCatalogName:
+		ok = u.FixedDatabase
+	case codes.InsufficientPrivilege: // of the database, or of a parameter
+		ok = u.FixedDatabase && !u.AsClient
+	case codes.UndefinedObject, codes.InvalidParameterValue, codes.Syntax:
+		ok = len(u.Config.RuntimeParams) > 0
+	default:
+		ok = false
+	}
+	if !ok {
+		return nil
+	}
+	return errors.New(explain(told))
 }
 
 // explain says what went wrong with a question of the proxy's own, without the names and

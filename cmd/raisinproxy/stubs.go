@@ -29,7 +29,7 @@ BEGIN
   RAISE EXCEPTION '% cannot be called by PostgreSQL itself', function_name
     USING ERRCODE = 'feature_not_supported',
       DETAIL = 'raisinproxy makes the calls that stand in the statements of its clients, and not those in views, functions, triggers and DO.',
-      HINT = 'Connect to the host and port of raisinproxy, and write the call in the statement itself: SELECT ... FROM ' || function_name || '(...) AS c';
+      HINT = 'Send raisinproxy the call in a statement of its own: SELECT ... FROM ' || function_name || '(...) AS c';
 END $$;
 COMMENT ON FUNCTION public.` + stubFunction + `(text) IS 'Tells callers of the raisinproxy functions that only raisinproxy makes these calls.';
 `)

@@ -75,6 +75,35 @@ func TestUpstreamURL(t *testing.T) {
 	}
 }
 
+// TestUpstreamURLIsTried: what the URL names and PostgreSQL has not keeps everybody out, so
+// the start and --check-config say it.
+func TestUpstreamURLIsTried(t *testing.T) {
+	behind := wiretest.PostgresTarget(t, map[string]string{"auth": "scram"}).Addr
+	for parameters, want := range map[string]string{
+		"dbname=postgres&options=-c%20work_mem%3D3MB": "",
+		"dbname=nowhere":                   `database "nowhere" does not exist (SQLSTATE 3D000)`,
+		"options=-c%20nothing%3D1":         `unrecognized configuration parameter "nothing" (SQLSTATE 42704)`,
+		"nothing=1":                        `unrecognized configuration parameter "nothing" (SQLSTATE 42704)`,
+		"options=-c%20work_mem%3Dnothing":  `invalid value for parameter "work_mem": "nothing" (SQLSTATE 22023)`,
+		"options=-c%20work_mem%3D3MB%20-Q": `invalid command-line argument for server process: -Q (SQLSTATE 42601)`,
+	} {
+		t.Run(parameters, func(t *testing.T) {
+			dir := configDir(t, fmt.Sprintf("[pgwire]\nport = 0\n[upstream]\nurl = \"postgres://postgres@%s/?sslmode=disable&%s\"\n", behind, parameters))
+			path := filepath.Join(dir, "raisin.toml")
+			out := runProgram(t, []string{"--check-config", "--config", path}, nil)
+			if want == "" {
+				if strings.Contains(out, "exit 1") {
+					t.Errorf("--check-config says\n%s", out)
+				}
+				return
+			}
+			if want = "upstream.url: the upstream cannot be reached: " + want; !strings.Contains(out, want) || !strings.Contains(out, "exit 1") {
+				t.Errorf("--check-config says\n%s; want %q", out, want)
+			}
+		})
+	}
+}
+
 // TestUpstreamAway: the log has the cause, once while it lasts, and the client's error too.
 func TestUpstreamAway(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -148,8 +148,8 @@ func (x *Exchange) fail(why error) (Step, error) {
 var (
 	errWrongPassword = errors.New("wrong password")
 	errUnreadable    = errors.New("a SASL response of a length that cannot be, or cut short")
-	errUnknownUser   = errors.New("no such user in the users file")
-	errNoSecret      = errors.New("the user has no password in the users file")
+	errUnknownUser   = errors.New("no such user")
+	errNoSecret      = errors.New("the user has no password")
 )
 
 // --- cleartext ---
