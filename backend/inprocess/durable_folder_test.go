@@ -128,7 +128,7 @@ func TestDamagedStoreIsRefused(t *testing.T) {
 			damage(t, dir)
 			for range 2 {
 				_, err := Open(dir, Options{})
-				if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "restore the folder from a backup, or move it away") {
+				if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "restore the folder from a backup, or see what `raisinproxy repair --data-dir "+dir+"` can read") {
 					t.Fatalf("Open = %v, want ErrDamaged and what to do", err)
 				}
 			}
@@ -136,8 +136,7 @@ func TestDamagedStoreIsRefused(t *testing.T) {
 	}
 }
 
-// After a crash there is a log; but for its last 32 KiB, which may have been cut
-// short, a change of it is noticed too.
+// After a crash there is a log, and a change of it is noticed.
 func TestDamagedLogIsRefused(t *testing.T) {
 	dir, s := realFolder(t)
 	for i := range 150 {

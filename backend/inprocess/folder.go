@@ -64,9 +64,6 @@ func lockFolder(disk vfs.FS, path string) (*folder, error) {
 		return nil, fmt.Errorf("cannot lock the data folder: %w", err)
 	}
 	f.lock = lock
-	if f.mark, err = f.readMark(); err != nil {
-		return nil, errors.Join(err, f.lock.Close())
-	}
 	if err := f.write(pidFile, strconv.Itoa(os.Getpid())+"\n"); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot write to the data folder: %w", err), f.unlock())
 	}
@@ -118,13 +115,13 @@ func (f *folder) readMark() (mark, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return unmarked, nil
 	case err != nil:
-		return unmarked, fmt.Errorf("cannot read the data folder: %w", err)
+		return unmarked, err
 	case text == markText:
 		return markedFull, nil
 	case text == oldMarkText:
 		return markedOld, nil
 	}
-	return unmarked, damaged(f.path, fmt.Errorf("%s is changed", markFile))
+	return unmarked, fmt.Errorf("%s is changed", markFile)
 }
 
 // markFull says that the folder holds a whole store with a ledger. The file is there

@@ -84,8 +84,8 @@ func (s *Store) load(home *folder, opts Options) error {
 
 // verify compares the folder with its ledger, and gives what that says.
 func (f *folder) verify() (known ledgerRecord, err error) {
-	if f.mark == markedOld {
-		return known, nil
+	if f.mark, err = f.readMark(); err != nil || f.mark == markedOld {
+		return known, err
 	}
 	known, err = readLedger(f)
 	switch {
@@ -161,6 +161,6 @@ func whyNot(path string, err error) error {
 }
 
 func damaged(path string, err error) error {
-	return fmt.Errorf("%w: nothing in %s was repaired: restore the folder from a backup, or move it away to begin anew, "+
-		"without any lease and with every pool full: %w", ErrDamaged, path, err)
+	return fmt.Errorf("%w: nothing in %s was changed: restore the folder from a backup, or see what `raisinproxy repair --data-dir %s` can read, "+
+		"or move it away to begin anew, without any lease and with every pool full: %w", ErrDamaged, path, path, err)
 }
