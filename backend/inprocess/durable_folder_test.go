@@ -104,6 +104,7 @@ func TestDamagedStoreIsRefused(t *testing.T) {
 		"no manifest":          remove("MANIFEST-*"),
 		"no marker":            remove("marker.manifest*"),
 		"no log":               remove("*.log"),
+		"no ledger":            remove(ledgerName),
 		"no tables":            remove("*.sst"),
 		"a changed table":      func(t *testing.T, dir string) { flip(t, glob(t, dir, "*.sst")[0], 5) },
 		"a later format":       set(formatKey, []byte("3")),

@@ -233,9 +233,16 @@ func TestStoreWithoutALedgerIsTakenOver(t *testing.T) {
 		}
 		s.Close()
 	}
-	// The older version may have written in between; what is in the ledger says nothing then.
 	stale := m.content(t, ledgerName)
 	m.unledgered(t)
+	withoutLogs := m.killed()
+	for _, name := range withoutLogs.files(t, `\.log$`) {
+		withoutLogs.remove(t, name)
+	}
+	if _, err := withoutLogs.tryOpen(); !errors.Is(err, ErrDamaged) {
+		t.Errorf("Open of an old store without a log: %v, want ErrDamaged", err)
+	}
+	// The older version may have written in between; what is in the ledger says nothing then.
 	m.replace(t, ledgerName, stale)
 	if left := remaining(t, m.open(t)); left != 9 {
 		t.Errorf("%d units are left, want 9", left)

@@ -164,13 +164,6 @@ func (f *folder) foreign() string {
 // system has.
 var storeFiles = regexp.MustCompile(`^(PID|LOCK|LEDGER|RAISINPROXY(\.new)?|SALTS.*|lost\+found|(MANIFEST|OPTIONS)-\d+(\.dbtmp)?|marker\..*|temporary\..*|\d+\.(log|sst|blob|dbtmp))$`)
 
-// hasLog tells whether there is a log of changes. Pebble takes a folder without
-// one for a store that was never written.
-func (f *folder) hasLog() bool {
-	names, err := f.fs.List(f.path)
-	return err == nil && slices.ContainsFunc(names, func(name string) bool { return strings.HasSuffix(name, ".log") })
-}
-
 // hasManifest tells whether pebble has made its store here.
 func (f *folder) hasManifest() bool {
 	names, err := f.fs.List(f.path)

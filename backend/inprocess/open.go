@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -84,8 +86,11 @@ func (s *Store) load(home *folder, opts Options) error {
 
 // verify compares the folder with its ledger, and gives what that says.
 func (f *folder) verify() (known ledgerRecord, err error) {
-	if f.mark, err = f.readMark(); err != nil || f.mark == markedOld {
+	if f.mark, err = f.readMark(); err != nil {
 		return known, err
+	}
+	if f.mark == markedOld {
+		return known, f.verifyUnledgered()
 	}
 	known, err = readLedger(f)
 	switch {
@@ -94,10 +99,20 @@ func (f *folder) verify() (known ledgerRecord, err error) {
 	case f.mark == unmarked && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNoLedger)):
 		err = nil
 	}
-	if err == nil && f.isMarked() && !f.hasLog() {
+	return known, err
+}
+
+// verifyUnledgered looks for what pebble does not miss in a store without a ledger: all
+// logs. (In one with a ledger there may be none after a crash: when pebble opens a store
+// it removes the logs that it has written to tables, and then makes the next. So it does
+// when an old store is taken over, which begins with a ledger.)
+func (f *folder) verifyUnledgered() error {
+	names, err := f.fs.List(f.path)
+	isLog := func(name string) bool { return strings.HasSuffix(name, ".log") }
+	if err == nil && !slices.ContainsFunc(names, isLog) && !slices.Contains(names, ledgerName) {
 		err = errors.New("there is no log, and there always is one")
 	}
-	return known, err
+	return err
 }
 
 // release closes the store on disk and lets others have the folder.
