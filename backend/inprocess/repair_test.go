@@ -72,6 +72,7 @@ func TestRepair(t *testing.T) {
 	whole, want := threeLogs(t)
 	all := len(want.pools) + len(want.leases)
 	logs, tables := whole.files(t, `\.log$`), whole.files(t, `\.sst$`)
+	logs = logs[len(logs)-3:] // older ones are in tables
 	for name, tt := range map[string]struct {
 		damage func(t *testing.T, dir string)
 		least  int    // records that must be readable; of 100 in tables, and 460 and more in each older log
@@ -121,8 +122,8 @@ func TestRepair(t *testing.T) {
 			if n := want.right(s); n < tt.least {
 				t.Errorf("%d records are right in the store, want %d at least of %d", n, tt.least, all)
 			}
-			if contents(t, dir)["SALTS"] != "salts" {
-				t.Error("the salts are lost")
+			if salts, err := os.ReadFile(filepath.Join(dir, "SALTS")); err != nil || string(salts) != "salts" {
+				t.Errorf("the salts are %q, %v", salts, err)
 			}
 			if now := time.Now().UnixMicro(); s.tokens.last.Load() < now {
 				t.Errorf("the next token may be one that a lost record told: it is %d µs behind the clock", now-s.tokens.last.Load())

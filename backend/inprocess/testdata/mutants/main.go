@@ -278,7 +278,7 @@ func (m mutant) run(dir, tmp string) (verdict string, caught bool) {
 	check(err)
 	check(os.WriteFile(overlay, spec, 0o600))
 
-	out, err := exec.Command("go", "test", "-count=1", "-vet=off", "-timeout=2m", "-failfast", "-skip", slow,
+	out, err := exec.Command("go", "test", "-count=1", "-vet=off", "-timeout=5m", "-failfast", "-skip", slow,
 		"-overlay", overlay, pkg, "-rapid.nofailfile").CombinedOutput()
 	switch {
 	case err == nil:
