@@ -25,6 +25,9 @@
 //	journal.go   changes on their way to disk, in groups; answers that wait for them
 //	record.go    what stands on disk
 //	folder.go    the data folder: its lock, and whether it is whole
+//	ledger*.go   what was synced, below pebble, which does not notice all damage
+//	repair.go    what can be read of a damaged store
+//	inode*.go    whether the folder is still where it was
 //	failstop.go  the disk below pebble, which fails once and then for good
 //	pebble.go    the options of the store on disk
 //	boot*.go     what the boot clock counts from

@@ -26,7 +26,15 @@ type gate struct {
 func newGate() *gate { return &gate{waiting: make(chan struct{}, 16), through: make(chan error, 16)} }
 
 func (g *gate) meet(op errorfs.Op) error {
-	if !isSync(op) || !g.shut.Load() {
+	if !isSync(op) {
+		return nil
+	}
+	return g.pass()
+}
+
+// pass waits at the gate if that is shut.
+func (g *gate) pass() error {
+	if !g.shut.Load() {
 		return nil
 	}
 	g.waiting <- struct{}{}

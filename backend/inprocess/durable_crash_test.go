@@ -17,12 +17,12 @@ import (
 	"raisinproxy/backend/backendtest"
 )
 
-// remaining reads a pool by asking for too much.
-func remaining(t testing.TB, s *Store, pool string) int64 {
+// remaining reads the pool p by asking for too much.
+func remaining(t testing.TB, s *Store) int64 {
 	t.Helper()
-	c, err := s.Claim(t.Context(), scope, pool, math.MaxInt64, 0)
+	c, err := s.Claim(t.Context(), scope, "p", math.MaxInt64, 0)
 	if err != nil || c.Claimed {
-		t.Fatalf("Claim(%q, MaxInt64) = %+v, %v", pool, c, err)
+		t.Fatalf("Claim(MaxInt64) = %+v, %v", c, err)
 	}
 	return c.Remaining
 }
@@ -168,7 +168,7 @@ func (c *crash) check(t *testing.T, name string, s *Store, workers []*worker) (s
 		most += c.after[i].asked
 	}
 	// A pool that was not made yet is made by this look, without a unit.
-	if sold := capacity - remaining(t, s, "p"); least > 0 && (sold < least || sold > most) {
+	if sold := capacity - remaining(t, s); least > 0 && (sold < least || sold > most) {
 		t.Errorf("%s: %d units are sold; %d were acknowledged and %d asked for", name, sold, least, most)
 	}
 	for i, w := range workers {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,7 +52,7 @@ func TestSecondStoreIsRefused(t *testing.T) {
 		t.Fatalf("Open after Close: %v", err)
 	}
 	defer again.Close()
-	if left := remaining(t, again, "p"); left != 9 {
+	if left := remaining(t, again); left != 9 {
 		t.Errorf("%d units are left, want 9", left)
 	}
 	if !isHeld(t, again, "k") {
@@ -92,11 +91,11 @@ func TestDamagedStoreIsRefused(t *testing.T) {
 	}
 	set := func(key, value []byte) func(t *testing.T, dir string) {
 		return func(t *testing.T, dir string) {
-			db, err := pebble.Open(dir, &pebble.Options{Logger: pebbleLog{log: slog.New(slog.DiscardHandler)}})
+			s, err := Open(dir, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := errors.Join(db.Set(key, value, pebble.Sync), db.Close()); err != nil {
+			if err := errors.Join(s.journal.db.Set(key, value, pebble.Sync), s.Close()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -105,9 +104,10 @@ func TestDamagedStoreIsRefused(t *testing.T) {
 		"no manifest":          remove("MANIFEST-*"),
 		"no marker":            remove("marker.manifest*"),
 		"no log":               remove("*.log"),
+		"no ledger":            remove(ledgerName),
 		"no tables":            remove("*.sst"),
 		"a changed table":      func(t *testing.T, dir string) { flip(t, glob(t, dir, "*.sst")[0], 5) },
-		"a later format":       set(formatKey, []byte("2")),
+		"a later format":       set(formatKey, []byte("3")),
 		"no format":            set(formatKey, nil),
 		"a short lease":        set([]byte("lx"), []byte("short")),
 		"a lease beyond token": set([]byte("lx"), appendLease(nil, leaseRecord{token: backend.MaxToken, deadline: 1, ttl: 1})),
@@ -129,7 +129,7 @@ func TestDamagedStoreIsRefused(t *testing.T) {
 			damage(t, dir)
 			for range 2 {
 				_, err := Open(dir, Options{})
-				if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "restore the folder from a backup, or move it away") {
+				if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "restore the folder from a backup, or see what `raisinproxy repair --data-dir "+dir+"` can read") {
 					t.Fatalf("Open = %v, want ErrDamaged and what to do", err)
 				}
 			}
@@ -137,8 +137,7 @@ func TestDamagedStoreIsRefused(t *testing.T) {
 	}
 }
 
-// After a crash there is a log; but for its last 32 KiB, which may have been cut
-// short, a change of it is noticed too.
+// After a crash there is a log, and a change of it is noticed.
 func TestDamagedLogIsRefused(t *testing.T) {
 	dir, s := realFolder(t)
 	for i := range 150 {

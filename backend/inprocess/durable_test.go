@@ -26,6 +26,7 @@ type machine struct {
 	boot  string
 
 	maxPools int                    // of a tenant; 0: any number
+	strict   bool                   // no answer before the ledger
 	meet     func(errorfs.Op) error // what an operation on the disk meets; nil: nothing
 }
 
@@ -38,7 +39,7 @@ func (m *machine) tryOpen() (*Store, error) {
 	if m.meet != nil {
 		disk = errorfs.Wrap(disk, errorfs.InjectorFunc(m.meet))
 	}
-	return Open(dataDir, Options{Clock: m.clock, ReapInterval: 24 * time.Hour, disk: disk, bootID: m.boot, MaxPools: m.maxPools})
+	return Open(dataDir, Options{Clock: m.clock, ReapInterval: 24 * time.Hour, disk: disk, bootID: m.boot, MaxPools: m.maxPools, VerifyAnswers: m.strict})
 }
 
 // open opens the store in the data folder of m until the test ends.
@@ -68,7 +69,7 @@ func (m *machine) unplugged() *machine {
 }
 
 func (m *machine) crashed(how vfs.CrashCloneCfg) *machine {
-	return &machine{disk: m.disk.CrashClone(how), clock: m.clock, boot: m.boot, maxPools: m.maxPools}
+	return &machine{disk: m.disk.CrashClone(how), clock: m.clock, boot: m.boot, maxPools: m.maxPools, strict: m.strict}
 }
 
 // isSync tells whether an operation makes the log durable.

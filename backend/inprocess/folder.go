@@ -22,8 +22,9 @@ const (
 	pidFile = "PID"
 	// markFile says that the folder holds a whole store. It is written when the
 	// first records are durable: from then on, missing ones are a loss.
-	markFile = "RAISINPROXY"
-	markText = "Locks and inventory of raisinproxy. Do not change what is in this folder, or copy it while the server runs.\n"
+	markFile    = "RAISINPROXY"
+	oldMarkText = "Locks and inventory of raisinproxy. Do not change what is in this folder, or copy it while the server runs.\n"
+	markText    = oldMarkText + "What has to be in it is noted in " + ledgerName + ".\n"
 )
 
 // A folder is the data folder, locked.
@@ -31,7 +32,17 @@ type folder struct {
 	fs   vfs.FS
 	path string
 	lock *pebble.Lock
+	mark mark
 }
+
+// A mark is what markFile says of a folder.
+type mark int
+
+const (
+	unmarked   mark = iota // a store is made here, or was not completely made
+	markedOld              // whole, by a version of the program that kept no ledger
+	markedFull             // whole, with a ledger
+)
 
 // lockFolder makes the folder if there is none. It fails with ErrInUse if a
 // process has it open.
@@ -96,10 +107,43 @@ func name(pid int) string {
 }
 
 // isMarked tells whether a store was completely made here once.
-func (f *folder) isMarked() bool { return f.has(markFile) }
+func (f *folder) isMarked() bool { return f.mark != unmarked }
 
-// mark says so.
-func (f *folder) mark() error { return f.write(markFile, markText) }
+func (f *folder) readMark() (mark, error) {
+	text, err := f.read(markFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return unmarked, nil
+	case err != nil:
+		return unmarked, err
+	case text == markText:
+		return markedFull, nil
+	case text == oldMarkText:
+		return markedOld, nil
+	}
+	return unmarked, fmt.Errorf("%s is changed", markFile)
+}
+
+// markFull says that the folder holds a whole store with a ledger. The file is there
+// with all its text or not at all, since a part of it would be damage.
+func (f *folder) markFull() error {
+	if f.mark == markedFull {
+		return nil
+	}
+	if err := f.write(newMarkFile, markText); err != nil {
+		return err
+	}
+	if err := f.fs.Rename(f.fs.PathJoin(f.path, newMarkFile), f.fs.PathJoin(f.path, markFile)); err != nil {
+		return err
+	}
+	if err := syncFolder(f.fs, f.path); err != nil {
+		return err
+	}
+	f.mark = markedFull
+	return nil
+}
+
+const newMarkFile = markFile + ".new"
 
 // foreign gives the name of something that neither we nor pebble put into a
 // folder that is not marked; "" if there is none. SALTS is the front end's.
@@ -118,18 +162,12 @@ func (f *folder) foreign() string {
 
 // storeFiles are the files of a store that is being made, and what a new file
 // system has.
-var storeFiles = regexp.MustCompile(`^(PID|LOCK|RAISINPROXY|SALTS.*|lost\+found|(MANIFEST|OPTIONS)-\d+(\.dbtmp)?|marker\..*|temporary\..*|\d+\.(log|sst|blob|dbtmp))$`)
+var storeFiles = regexp.MustCompile(`^(PID|LOCK|LEDGER|RAISINPROXY(\.new)?|SALTS.*|lost\+found|(MANIFEST|OPTIONS)-\d+(\.dbtmp)?|marker\..*|temporary\..*|\d+\.(log|sst|blob|dbtmp))$`)
 
-// hasLog tells whether there is a log of changes. Pebble takes a folder without
-// one for a store that was never written.
-func (f *folder) hasLog() bool {
+// hasManifest tells whether pebble has made its store here.
+func (f *folder) hasManifest() bool {
 	names, err := f.fs.List(f.path)
-	return err == nil && slices.ContainsFunc(names, func(name string) bool { return strings.HasSuffix(name, ".log") })
-}
-
-func (f *folder) has(name string) bool {
-	_, err := f.fs.Stat(f.fs.PathJoin(f.path, name))
-	return err == nil
+	return err == nil && slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, "marker.manifest.") })
 }
 
 func (f *folder) read(name string) (string, error) {

@@ -47,8 +47,10 @@ func (g *group) end(err error) {
 // hangs holds up those alone who wait for it, and each of them no longer than
 // the caller's context.
 type journal struct {
-	log *slog.Logger
-	db  *pebble.DB
+	log    *slog.Logger
+	db     *pebble.DB
+	disk   *failStop // below db
+	ledger *ledger   // below disk
 
 	work     chan struct{} // there is an open group; room for one
 	closing  chan struct{} // closed by close

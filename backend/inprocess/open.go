@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -50,39 +52,94 @@ func Open(dir string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := newJournal(opts.Log)
-	if err := j.openDB(home); err != nil {
+	s := unstarted(opts)
+	if err := s.load(home, opts); err != nil {
 		return nil, errors.Join(err, home.unlock())
 	}
-	s := unstarted(opts)
-	if err := s.recover(j, home, opts.bootID); err != nil {
-		return nil, errors.Join(err, j.db.Close(), home.unlock())
-	}
 	s.start(opts.ReapInterval)
-	go j.run(func() error { return j.release(home) })
+	go s.journal.run(func() error { return s.journal.release(home) })
 	return s, nil
+}
+
+// load takes over what is in a folder. Nothing there is changed before it was found
+// to be all that it should be.
+func (s *Store) load(home *folder, opts Options) error {
+	known, err := home.verify()
+	if err != nil {
+		return whyNot(home.path, err)
+	}
+	r := recovery{store: s, now: s.clock.Boot(), boot: opts.bootID}
+	if home.isMarked() || home.hasManifest() {
+		if err := r.readFolder(home, opts.Log); err != nil {
+			return whyNot(home.path, err)
+		}
+	}
+	j := newJournal(opts.Log)
+	if err := j.openDB(home, known, opts.VerifyAnswers); err != nil {
+		return err
+	}
+	if err := s.recover(j, home, &r); err != nil {
+		return errors.Join(err, j.closeDB())
+	}
+	return nil
+}
+
+// verify compares the folder with its ledger, and gives what that says.
+func (f *folder) verify() (known ledgerRecord, err error) {
+	if f.mark, err = f.readMark(); err != nil {
+		return known, err
+	}
+	if f.mark == markedOld {
+		return known, f.verifyUnledgered()
+	}
+	known, err = readLedger(f)
+	switch {
+	case err == nil:
+		err = known.compare(f)
+	case f.mark == unmarked && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNoLedger)):
+		err = nil
+	}
+	return known, err
+}
+
+// verifyUnledgered looks for what pebble does not miss in a store without a ledger: all
+// logs. (In one with a ledger there may be none after a crash: when pebble opens a store
+// it removes the logs that it has written to tables, and then makes the next. So it does
+// when an old store is taken over, which begins with a ledger.)
+func (f *folder) verifyUnledgered() error {
+	names, err := f.fs.List(f.path)
+	isLog := func(name string) bool { return strings.HasSuffix(name, ".log") }
+	if err == nil && !slices.ContainsFunc(names, isLog) && !slices.Contains(names, ledgerName) {
+		err = errors.New("there is no log, and there always is one")
+	}
+	return err
 }
 
 // release closes the store on disk and lets others have the folder.
 func (j *journal) release(home *folder) error {
-	if errors.Is(j.unwritable(), errPanic) {
-		return nil // it would wait for itself; the folder stays locked while the process lives
+	switch {
+	case errors.Is(j.unwritable(), errPanic):
+		return j.ledger.close() // pebble would wait for itself; the folder stays locked while the process lives
+	case j.unwritable() != nil:
+		return errors.Join(j.closeDB(), home.unlock())
 	}
-	if j.unwritable() != nil {
-		return errors.Join(j.db.Close(), home.unlock())
-	}
-	// Tables have checksums, while a log with a damaged end looks like one whose last
-	// write was cut short. So none is left after a clean end.
-	return errors.Join(j.db.Flush(), j.db.Close(), home.unlock())
+	// What the log holds goes to tables, so that the next start has less to read.
+	return errors.Join(j.db.Flush(), j.closeDB(), home.unlock())
+}
+
+// closeDB closes the store on disk, and notes what is in its files at the end.
+func (j *journal) closeDB() error {
+	return errors.Join(j.db.Close(), j.disk.do(j.ledger.writeLatest), j.ledger.close())
 }
 
 // openDB opens the store on disk.
-func (j *journal) openDB(home *folder) error {
-	disk := &failStop{FS: home.fs, onFailure: j.poison}
-	if home.isMarked() && !home.hasLog() {
-		return damaged(home.path, errors.New("there is no log, and there always is one"))
+func (j *journal) openDB(home *folder, known ledgerRecord, strict bool) error {
+	j.ledger = newLedger(home, strict)
+	if err := j.ledger.begin(home, known); err != nil {
+		return errors.Join(fmt.Errorf("cannot write to the data folder: %w", err), j.ledger.close())
 	}
-	opts := pebbleOptions(disk, j.log)
+	j.disk = &failStop{FS: j.ledger, onFailure: j.poison}
+	opts := pebbleOptions(j.disk, j.log)
 	opts.Lock = home.lock
 	opts.ErrorIfNotExists = home.isMarked()
 	db, err := pebble.Open(home.path, opts)
@@ -93,23 +150,25 @@ func (j *journal) openDB(home *folder) error {
 			db, err = pebble.Open(home.path, opts)
 		}
 	}
-	if fault := j.unwritable(); fault != nil {
-		// Nothing that pebble says after a failed write counts.
-		if err == nil {
-			err = db.Close()
-		}
-		return errors.Join(whyNot(home.path, fault), err)
+	fault := j.unwritable()
+	if fault == nil && err == nil {
+		j.db = db
+		j.ledger.writeBehind(j.disk)
+		return nil
 	}
-	if err != nil {
-		return whyNot(home.path, err)
+	// Nothing that pebble says after a failed write counts.
+	if err == nil {
+		err = db.Close()
 	}
-	j.db = db
-	return nil
+	return whyNot(home.path, errors.Join(fault, err, j.ledger.close()))
 }
 
 // whyNot tells a system that refuses from a folder that does not hold all it
 // should.
 func whyNot(path string, err error) error {
+	if errors.Is(err, ErrDamaged) {
+		return err
+	}
 	if _, refused := errors.AsType[syscall.Errno](err); refused && !errors.Is(err, fs.ErrNotExist) && !pebble.IsCorruptionError(err) {
 		return fmt.Errorf("cannot open the lock store in %s: %w", path, err)
 	}
@@ -117,6 +176,6 @@ func whyNot(path string, err error) error {
 }
 
 func damaged(path string, err error) error {
-	return fmt.Errorf("%w: nothing in %s was repaired: restore the folder from a backup, or move it away to begin anew, "+
-		"without any lease and with every pool full: %w", ErrDamaged, path, err)
+	return fmt.Errorf("%w: nothing in %s was changed: restore the folder from a backup, or see what `raisinproxy repair --data-dir %s` can read, "+
+		"or move it away to begin anew, without any lease and with every pool full: %w", ErrDamaged, path, path, err)
 }

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 // memTableBytes is how much is logged before it is written in order: some
@@ -14,16 +15,24 @@ const memTableBytes = 16 << 20
 // pebbleOptions are those of a store that lives in memory as a whole: it is read
 // once, when it is opened.
 func pebbleOptions(disk *failStop, log *slog.Logger) *pebble.Options {
+	opts := readOptions(disk, log, disk.fail)
+	opts.MemTableSize = memTableBytes
+	return opts
+}
+
+// readOptions are those of a store that is only read.
+func readOptions(disk vfs.FS, log *slog.Logger, fail func(error)) *pebble.Options {
 	// A background error stops the store as a failed write does: pebble would try
 	// again for ever, and hold up its writers meanwhile.
 	return &pebble.Options{
 		FS:                 disk,
 		FormatMajorVersion: pebble.FormatNewest,
-		MemTableSize:       memTableBytes,
-		Logger:             pebbleLog{log: log, fail: disk.fail},
+		// They would be read in the background, where a damaged table makes pebble panic.
+		DisableTableStats: true,
+		Logger:            pebbleLog{log: log, fail: fail},
 		EventListener: &pebble.EventListener{
-			BackgroundError: disk.fail,
-			DataCorruption:  func(info pebble.DataCorruptionInfo) { disk.fail(fmt.Errorf("%s: %w", info.Path, info.Details)) },
+			BackgroundError: fail,
+			DataCorruption:  func(info pebble.DataCorruptionInfo) { fail(fmt.Errorf("%s: %w", info.Path, info.Details)) },
 		},
 	}
 }

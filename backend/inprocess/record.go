@@ -27,8 +27,12 @@ var (
 	ceilingKey = []byte("mceiling") // no token above it was told
 )
 
-// formatVersion is what this program reads and writes.
-const formatVersion = "1"
+// formatVersion is what this program writes. It reads unledgeredFormat too, which is
+// of versions that keep no ledger: they would make it a wrong one.
+const (
+	formatVersion    = "2"
+	unledgeredFormat = "1"
+)
 
 // leaseRecord is a lease on disk.
 type leaseRecord struct {

@@ -4,28 +4,24 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// recover takes over what is on disk.
-func (s *Store) recover(j *journal, home *folder, boot string) error {
-	r := recovery{store: s, now: s.clock.Boot(), opening: j.db.NewBatch()}
-	if err := r.read(j.db, boot, home.isMarked()); err != nil {
-		return damaged(home.path, err)
-	}
+// recover lets the store go on from what was read.
+func (s *Store) recover(j *journal, home *folder, r *recovery) error {
 	_ = r.opening.Set(formatKey, []byte(formatVersion), nil) // fails on indexed batches only
-	_ = r.opening.Set(bootKey, []byte(boot), nil)
+	_ = r.opening.Set(bootKey, []byte(r.boot), nil)
 	// In one batch: a deadline is never on disk beside the name of another boot.
-	err := apply(j.db, r.opening)
+	err := apply(j.db, &r.opening)
 	if err = errors.Join(j.unwritable(), err); err != nil {
 		return whyNot(home.path, err)
 	}
-	if !home.isMarked() {
-		if err := home.mark(); err != nil {
-			return whyNot(home.path, err)
-		}
+	if err := home.markFull(); err != nil {
+		return whyNot(home.path, err)
 	}
 	s.tokens.last.Store(r.ceiling)
 	j.ceiling = r.ceiling
@@ -40,26 +36,55 @@ func (s *Store) recover(j *journal, home *folder, boot string) error {
 type recovery struct {
 	store    *Store
 	now      time.Duration
-	sameBoot bool          // the machine was not restarted since the deadlines were written
-	opening  *pebble.Batch // what has to be changed on disk
+	boot     string       // that now counts from
+	sameBoot bool         // the machine was not restarted since the deadlines were written
+	opening  pebble.Batch // what has to be changed on disk
 	ceiling  int64
 }
 
-func (r *recovery) read(db *pebble.DB, boot string, whole bool) error {
+// readFolder reads every record of a store, and changes nothing in its folder: a
+// store that cannot be read as a whole is not to be opened for writing, because
+// pebble then deletes what it has no use for. It is called once.
+func (r *recovery) readFolder(home *folder, log *slog.Logger) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("%w: %v", errPanic, cause) // of a damaged file
+		}
+	}()
+	var failed atomic.Pointer[error]
+	opts := readOptions(home.fs, log, func(err error) { failed.CompareAndSwap(nil, &err) })
+	opts.ReadOnly = true
+	opts.Lock = home.lock
+	db, err := pebble.Open(home.path, opts)
+	if err == nil {
+		err = r.readAndClose(db, home.isMarked())
+	}
+	if cause := failed.Load(); cause != nil {
+		err = errors.Join(*cause, err)
+	}
+	return err
+}
+
+func (r *recovery) readAndClose(db *pebble.DB, whole bool) (err error) {
+	defer func() { err = errors.Join(err, db.Close()) }() // after a panic too: it frees the folder
+	return r.read(db, whole)
+}
+
+func (r *recovery) read(db *pebble.DB, whole bool) error {
 	format, err := readMeta(db, formatKey)
 	switch {
 	case err != nil:
 		return err
-	case format != "" && format != formatVersion:
-		return fmt.Errorf("its format is %q, and this version of the program reads %q", format, formatVersion)
 	case format == "" && whole:
 		return fmt.Errorf("%w: its first records are missing", errRecord)
+	case format != "" && format != formatVersion && format != unledgeredFormat:
+		return fmt.Errorf("its format is %q, and this version of the program reads %q", format, formatVersion)
 	}
 	then, err := readMeta(db, bootKey)
 	if err != nil {
 		return err
 	}
-	r.sameBoot = then == boot
+	r.sameBoot = then == r.boot
 	return r.readAll(db)
 }
 

@@ -32,6 +32,10 @@ type Options struct {
 	ReapInterval time.Duration
 	// MaxPools is how many pools a tenant may have; 0 stands for any number.
 	MaxPools int
+	// VerifyAnswers lets a durable store tell an answer only when damage to what it
+	// rests on would be noticed at the next start. Otherwise that is so a moment later,
+	// and an answer costs one sync instead of two.
+	VerifyAnswers bool
 
 	// For tests. The zero values are the machine's own.
 	disk   vfs.FS

@@ -110,7 +110,12 @@ func openBackend(ctx context.Context, c *LocksConfig, log *slog.Logger) (backend
 	if c.Backend == backendRedis {
 		return openRedis(ctx, c, log)
 	}
-	opts := inprocess.Options{ReapInterval: c.ReaperInterval, MaxPools: c.MaxPoolsPerTenant, Log: log}
+	opts := inprocess.Options{
+		ReapInterval:  c.ReaperInterval,
+		MaxPools:      c.MaxPoolsPerTenant,
+		VerifyAnswers: c.InProcess.Verify == "answer",
+		Log:           log,
+	}
 	if c.InProcess.DataDir == "" {
 		return inprocess.New(opts), nil
 	}

@@ -38,7 +38,8 @@ func commands() map[string]command {
 			}
 			return passwd(args[0], std.in, std.out, std.err)
 		}},
-		"stubs": {stubsHelp, withoutArguments("stubs", func(std streams) error { return stubs(std.out) })},
+		"repair": {repairHelp, repair},
+		"stubs":  {stubsHelp, withoutArguments("stubs", func(std streams) error { return stubs(std.out) })},
 		"version": {versionHelp, withoutArguments("version", func(std streams) error {
 			_, err := fmt.Fprintln(std.out, versionText())
 			return err

@@ -84,6 +84,7 @@ type LocksConfig struct {
 // InProcessConfig is [locks.inprocess].
 type InProcessConfig struct {
 	DataDir string // "" is memory only
+	Verify  string // "group" | "answer": when damage to what an answer rests on would be noticed
 }
 
 // RedisConfig is [locks.redis].
@@ -156,7 +157,7 @@ func defaultConfig() *Config {
 			MaxTTL:            300 * time.Second,
 			MaxLeasesPerUser:  100_000,
 			MaxPoolsPerTenant: 100_000,
-			InProcess:         InProcessConfig{DataDir: "raisinproxy-data"},
+			InProcess:         InProcessConfig{DataDir: "raisinproxy-data", Verify: "group"},
 			Redis: RedisConfig{
 				URL:          "redis://127.0.0.1:6379/0",
 				Namespace:    "raisin:locks",
@@ -224,6 +225,7 @@ func (c *Config) keys() []key {
 		{"locks.max_pools_per_tenant", integer(&l.MaxPoolsPerTenant, 0, 1<<31-1)},
 
 		{"locks.inprocess.data_dir", text(&i.DataDir)},
+		{"locks.inprocess.verify", oneOf(&i.Verify, "group", "answer")},
 
 		{"locks.redis.url", text(&r.URL)},
 		{"locks.redis.urls", texts(&r.URLs)},

@@ -165,7 +165,7 @@ func TestFullSampleIsTheDefaults(t *testing.T) {
 // Each key sets one field, the one of its name: pgwire.idle_timeout_secs sets
 // PGWire.IdleTimeout.
 func TestEachKeySetsItsField(t *testing.T) {
-	values := []any{true, "x", []any{"x"}, int64(7), int64(20000), "password", "redis", "continue", openAtFirstUse}
+	values := []any{true, "x", []any{"x"}, int64(7), int64(20000), "password", "redis", "continue", openAtFirstUse, "answer"}
 	for i, k := range defaultConfig().keys() {
 		before, c := fields(defaultConfig()), defaultConfig()
 		set := c.keys()[i].set

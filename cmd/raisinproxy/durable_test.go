@@ -222,3 +222,48 @@ func holdAgain(t *testing.T, address string, token int64) int64 {
 	}
 	return next
 }
+
+// What repair says, and what it does when it is told to.
+func TestRepairCommand(t *testing.T) {
+	config := durableConfig(t)
+	dir := filepath.Join(filepath.Dir(config), "raisinproxy-data")
+	p := start(t, "main", "--config", config)
+	conn := connect(t, p.await(t, "listening")["address"].(string), "user=alice dbname=shop sslmode=disable")
+	if _, err := conn.Exec(t.Context(), "SELECT raisin_inventory_claim('p', 1, 10)").ReadAll(); err != nil {
+		t.Fatal(err)
+	}
+	command := func(args ...string) (string, error) {
+		c := exec.CommandContext(t.Context(), p.cmd.Path, append([]string{"repair", "--data-dir", dir}, args...)...)
+		c.Env = p.cmd.Env
+		out, err := c.CombinedOutput()
+		return string(out), err
+	}
+	if out, err := command("--yes"); err == nil || !strings.Contains(out, "is open in process") {
+		t.Errorf("repair of a store that is in use: %v\n%s", err, out)
+	}
+	p.cmd.Process.Kill()
+	p.end(t)
+	if out, err := command("--yes"); err != nil || !strings.Contains(out, "0 leases and 1 pools\nthe store in "+dir+" is whole") {
+		t.Errorf("repair of a store that is whole: %v\n%s", err, out)
+	}
+	if err := os.Remove(filepath.Join(dir, "LEDGER")); err != nil {
+		t.Fatal(err)
+	}
+	refused := start(t, "main", "--config", config)
+	if told := refused.await(t, "cannot start")["error"].(string); !strings.Contains(told, "raisinproxy repair --data-dir "+dir) {
+		t.Errorf("the start is refused with %q", told)
+	}
+	refused.end(t)
+	if out, err := command(); err == nil || !strings.Contains(out, "missing: open "+dir) || !strings.Contains(out, "nothing was changed; with --yes") {
+		t.Errorf("repair: %v\n%s", err, out)
+	}
+	if out, err := command("--yes"); err != nil || !strings.Contains(out, "the damaged folder is kept as "+dir+".damaged-") {
+		t.Errorf("repair --yes: %v\n%s", err, out)
+	}
+	p = start(t, "main", "--config", config)
+	conn = connect(t, p.await(t, "listening")["address"].(string), "user=alice dbname=shop sslmode=disable")
+	results, err := conn.Exec(t.Context(), "SELECT * FROM raisin_inventory_claim('p', 1, 10)").ReadAll()
+	if err != nil || string(results[0].Rows[0][1]) != "8" {
+		t.Errorf("after the repair, %v, %v; want that 8 are left", results, err)
+	}
+}
