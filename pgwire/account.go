@@ -100,8 +100,7 @@ func (r *relay) note(to *captured, kind byte, body []byte) {
 	case kind == 'Z' && len(body) == 1:
 		r.status = body[0]
 		if to == nil && r.status == statusIdle {
-			r.ended.Add(1)
-			r.block.Store(nil)
+			r.endTransaction()
 		}
 	case kind == 'S':
 		m := message{rest: body}
@@ -134,16 +133,25 @@ func (r *relay) noteTag(body []byte) {
 		r.named.Store(true)
 	case "DECLARE CURSOR\x00":
 		r.portals.Store(true)
+	case "SAVEPOINT\x00":
+		r.savepoints = true
 	case "ROLLBACK\x00", "COMMIT\x00", "PREPARE TRANSACTION\x00":
-		if body[0] == 'R' {
+		if body[0] == 'R' && r.savepoints {
 			r.wentBack.Add(1)
 		} else {
-			r.ended.Add(1)
+			r.endTransaction()
 		}
 		if len(r.series) > 0 {
 			r.series[0].ended = true
 		}
 	}
+}
+
+// endTransaction notes that a transaction has ended, even if another has begun since.
+func (r *relay) endTransaction() {
+	r.ended.Add(1)
+	r.block.Store(nil)
+	r.savepoints = false
 }
 
 // copyBegins takes account of a COPY that waits for data. Until the data ends the
