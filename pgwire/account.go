@@ -133,6 +133,10 @@ func (r *relay) noteTag(body []byte) {
 		r.named.Store(true)
 	case "DECLARE CURSOR\x00":
 		r.portals.Store(true)
+	case "CALL\x00", "DO\x00":
+		if r.status != statusBlock { // in a block they cannot
+			r.wentBack.Add(1) // it may have ended the transaction
+		}
 	case "SAVEPOINT\x00":
 		r.savepoints = true
 	case "ROLLBACK\x00", "COMMIT\x00", "PREPARE TRANSACTION\x00":
