@@ -24,6 +24,13 @@ func (r *relay) expect(kind byte) {
 	case 'c', 'f':
 		r.copying = false
 	}
+	if n := len(r.series); end == 0 && (kind == 'c' || kind == 'f') && (n == 0 || r.series[n-1].end == 'Q') {
+		// The end of a simple query's data begins no series: without a COPY it is ignored there.
+		if n > 0 {
+			r.series[n-1].data = true
+		}
+		return
+	}
 	s := r.open()
 	if s == nil {
 		r.series = append(r.series, series{})
