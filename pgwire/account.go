@@ -24,6 +24,13 @@ func (r *relay) expect(kind byte) {
 	case 'c', 'f':
 		r.copying = false
 	}
+	if n := len(r.series); end == 0 && (kind == 'c' || kind == 'f') && (n == 0 || r.series[n-1].end == 'Q') {
+		// The end of a simple query's data begins no series: without a COPY it is ignored there.
+		if n > 0 {
+			r.series[n-1].data = true
+		}
+		return
+	}
 	s := r.open()
 	if s == nil {
 		r.series = append(r.series, series{})
@@ -100,8 +107,7 @@ func (r *relay) note(to *captured, kind byte, body []byte) {
 	case kind == 'Z' && len(body) == 1:
 		r.status = body[0]
 		if to == nil && r.status == statusIdle {
-			r.ended.Add(1)
-			r.block.Store(nil)
+			r.endTransaction()
 		}
 	case kind == 'S':
 		m := message{rest: body}
@@ -134,16 +140,29 @@ func (r *relay) noteTag(body []byte) {
 		r.named.Store(true)
 	case "DECLARE CURSOR\x00":
 		r.portals.Store(true)
+	case "CALL\x00", "DO\x00":
+		if r.status != statusBlock { // in a block they cannot
+			r.wentBack.Add(1) // it may have ended the transaction
+		}
+	case "SAVEPOINT\x00":
+		r.savepoints = true
 	case "ROLLBACK\x00", "COMMIT\x00", "PREPARE TRANSACTION\x00":
-		if body[0] == 'R' {
+		if body[0] == 'R' && r.savepoints {
 			r.wentBack.Add(1)
 		} else {
-			r.ended.Add(1)
+			r.endTransaction()
 		}
 		if len(r.series) > 0 {
 			r.series[0].ended = true
 		}
 	}
+}
+
+// endTransaction notes that a transaction has ended, even if another has begun since.
+func (r *relay) endTransaction() {
+	r.ended.Add(1)
+	r.block.Store(nil)
+	r.savepoints = false
 }
 
 // copyBegins takes account of a COPY that waits for data. Until the data ends the

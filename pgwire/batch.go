@@ -135,8 +135,12 @@ func (b *batch) begin() error {
 // failed tells the client of an error, and makes the upstream's transaction what it
 // would be after it. It returns an error only if the upstream is lost.
 func (b *batch) failed(err error) error {
-	if _, theirs := errors.AsType[*upstreamError](err); b.s.up.isLost() && !theirs {
+	theirs, ok := errors.AsType[*upstreamError](err)
+	if b.s.up.isLost() && !ok {
 		return err
+	}
+	if status, _ := b.s.up.transaction(); ok && status == statusIdle && !b.hidden { // it is that of a COMMIT
+		theirs.response.Detail = withDetail(theirs.response.Detail, b.s.text.best(describe("The block took: ", b.s.unit.block)))
 	}
 	b.s.fail(err)
 	if b.s.over {
@@ -220,7 +224,7 @@ func (b *batch) end(st *planner.Statement) error {
 	if err := b.relay(st.Text, st.Start); err != nil {
 		return err
 	}
-	b.s.unit.succeed(false)
+	b.s.endUnit(false)
 	return nil
 }
 

@@ -68,11 +68,16 @@ func (r *relay) failedCommit(b []byte) (length int, wait bool) {
 	}
 }
 
-// endsBlock says whether a block is open and ReadyForQuery is to come.
+// endsBlock says whether a block is open and ReadyForQuery is to come after an error: one amid
+// a series has the upstream drop a Query that ends it, and wait for a Sync.
 func (r *relay) endsBlock() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.status == statusBlock && len(r.series) > 0 && r.series[0].end != 0
+	if r.status != statusBlock || len(r.series) == 0 {
+		return false
+	}
+	s := &r.series[0]
+	return s.end == 'S' || s.end == 'Q' && s.answers == 0
 }
 
 // amend takes note of these frames and adds to the error in them.

@@ -346,6 +346,8 @@ func (s *session) copyIn() error {
 			return s.whyInterrupted(err)
 		}
 	}
+	// A Flush that was sent before the data has been ignored.
+	s.up.out = append(s.up.out, encode(&pgproto3.Flush{})...)
 	return s.up.flush()
 }
 

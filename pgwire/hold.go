@@ -30,6 +30,9 @@ func (s *session) hold(kind byte, body []byte) verdict {
 		return needCall
 	}
 	s.up.dirty = true
+	if s.procedures.mayCommit(kind, body, s.standard) {
+		s.unit.keep()
+	}
 	switch {
 	case kind == 'S' && len(body) == 0:
 		s.skipping, s.pipelined = false, false

@@ -60,6 +60,7 @@ func (s *session) startBind(have []byte) verdict {
 	if len(portal) > 0 && s.up != nil {
 		s.up.portals.Store(true)
 	}
+	s.procedures.bind(portal, statement)
 	return s.replacePortal(portal, statement)
 }
 

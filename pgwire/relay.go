@@ -62,6 +62,8 @@ type relay struct {
 	// ended counts how often a transaction has ended, wentBack how often one has, or has
 	// gone back to a savepoint: the answer to both commands is the same.
 	ended, wentBack atomic.Int64
+	// savepoints: the transaction may have some. Without any, ROLLBACK ends it.
+	savepoints bool
 	// block is what the calls of the open block took; nil: nothing.
 	block atomic.Pointer[[]sqlfuncs.Effect]
 	// named: the upstream may have prepared statements with names.

@@ -181,6 +181,7 @@ func (s *session) relay(kind byte, body []byte) verdict {
 	if s.up == nil {
 		return needUpstream
 	}
+	s.procedures.note(kind, body, s.standard)
 	if s.holding() {
 		return s.hold(kind, body)
 	}

@@ -62,6 +62,7 @@ type session struct {
 	unit       unit
 	held       held
 	asking     asking
+	procedures procedures
 	statements map[string]*planner.Statement // named ones
 	unnamed    *planner.Statement
 	portals    map[string]*portal // named ones

@@ -83,7 +83,7 @@ func (s *session) endImplicit() {
 	case s.up != nil:
 		if !s.up.inSeries() && s.txState() == noTransaction {
 			s.endPortals()
-			s.unit.succeed(false)
+			s.endUnit(false)
 		}
 	case s.alone == implicit:
 		s.endTransaction(true)

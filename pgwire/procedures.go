@@ -1,0 +1,67 @@
+package pgwire
+
+import "raisinproxy/planner"
+
+// This file knows which statements and portals of the upstream are CALL or DO. Such a one may
+// commit what came before it and fail then, so that its error does not say that this is undone.
+
+// procedures are the statements, and the portals, that are such a one.
+type procedures struct {
+	statements, portals map[string]bool
+}
+
+// maxProcedures bounds how many statements are told apart. Beyond it any may be such a one.
+const maxProcedures = 1000
+
+func (p *procedures) statement(name []byte) bool {
+	return p.statements[string(nameKey(name))] || len(p.statements) >= maxProcedures
+}
+
+// note takes account of a message that goes upstream.
+func (p *procedures) note(kind byte, body []byte, standard bool) {
+	m := message{rest: body}
+	switch kind {
+	case 'P':
+		p.parse(m.text(), m.text(), standard)
+	case 'B':
+		p.bind(m.text(), m.text())
+	}
+}
+
+// parse: a name that is taken stays what it is, so only the unnamed statement changes.
+func (p *procedures) parse(name, text []byte, standard bool) {
+	switch {
+	case planner.MayCommit(string(text), standard):
+		if p.statements == nil {
+			p.statements = map[string]bool{}
+		}
+		if len(p.statements) < maxProcedures {
+			p.statements[string(nameKey(name))] = true
+		}
+	case len(name) == 0:
+		delete(p.statements, "")
+	}
+}
+
+func (p *procedures) bind(portal, statement []byte) {
+	if !p.statement(statement) {
+		delete(p.portals, string(nameKey(portal)))
+		return
+	}
+	if p.portals == nil || len(p.portals) >= maxProcedures {
+		p.portals = map[string]bool{}
+	}
+	p.portals[string(nameKey(portal))] = true
+}
+
+// mayCommit says whether a message runs such a one.
+func (p *procedures) mayCommit(kind byte, body []byte, standard bool) bool {
+	m := message{rest: body}
+	switch kind {
+	case 'E':
+		return p.portals[string(nameKey(m.text()))]
+	case 'Q':
+		return planner.MayCommit(string(m.text()), standard)
+	}
+	return false
+}
