@@ -1,6 +1,10 @@
 package pgwire
 
-import "raisinproxy/planner"
+import (
+	"unsafe"
+
+	"raisinproxy/planner"
+)
 
 // This file knows which statements and portals of the upstream are CALL or DO. Such a one may
 // commit what came before it and fail then, so that its error does not say that this is undone.
@@ -31,7 +35,7 @@ func (p *procedures) note(kind byte, body []byte, standard bool) {
 // parse: a name that is taken stays what it is, so only the unnamed statement changes.
 func (p *procedures) parse(name, text []byte, standard bool) {
 	switch {
-	case planner.MayCommit(string(text), standard):
+	case planner.MayCommit(unsafe.String(unsafe.SliceData(text), len(text)), standard): // only looked at
 		if p.statements == nil {
 			p.statements = map[string]bool{}
 		}
