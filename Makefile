@@ -41,11 +41,11 @@ build: ## builds bin/raisinproxy
 	$(GO) build -o bin/raisinproxy ./cmd/raisinproxy
 
 test: deps ## all tests; PKG=./planner TESTFLAGS="-run Cache -v"
-	$(GO) test $(TESTFLAGS) $(PKG)
+	$(GO) test -timeout 20m $(TESTFLAGS) $(PKG)
 
 # TestClients builds the server with the detector too.
 race: deps ## all tests with the race detector
-	$(GO) test -race $(TESTFLAGS) $(PKG)
+	$(GO) test -race -timeout 40m $(TESTFLAGS) $(PKG)
 
 lint: $(GOLANGCI) ## gofmt, go vet and golangci-lint, which is built once
 	@unformatted=$$(gofmt -l .) && { test -z "$$unformatted" || { echo "gofmt -w these:"; echo "$$unformatted"; exit 1; }; }
