@@ -96,6 +96,7 @@ var mutants = []mutant{
 	one("redirects not followed", "Slots", "call.go", "at, asking = s.redirect(ctx, err)", ""),
 	one("asked without ASKING", "Slots", "call.go", "return s.servers.at(ctx, addr), true", "return s.servers.at(ctx, addr), false"),
 	one("WAIT ignored", "WaitForReplicas", "call.go", "if r.short && answer.changed() {", "if false {"),
+	one("a late answer is taken for a refusal", "WhoseAnswerIsLate", "call.go", "c.copied = true\n", ""),
 	one("any eviction policy will do", "MayEvict", "watch.go", `if s.policy != "noeviction" {`, "if false {"),
 
 	one("the seq check removed", loss, "lua/claim.lua", "or less(seq, known_seq)", ""),
