@@ -29,6 +29,8 @@ func (s *Store) Claim(ctx context.Context, scope backend.Scope, pool string, n, 
 		return backend.Claimed{Claimed: r.word == "CLAIMED", Remaining: r.int(0)}, nil
 	case "NOPOOL":
 		return backend.Claimed{}, fmt.Errorf("%w: the pool is gone, and adopt did not allow to create it", backend.ErrStateLost)
+	case "STRANGE":
+		return backend.Claimed{}, strangePool(pool, r)
 	case "LOST":
 		return backend.Claimed{}, s.lostPool(id)
 	}
@@ -39,16 +41,11 @@ func (s *Store) Claim(ctx context.Context, scope backend.Scope, pool string, n, 
 // let it; mayCreate is what the watch said.
 func (s *Store) claim(ctx context.Context, scope backend.Scope, pool string, n, capacity int64, create bool) (r reply, mayCreate bool, err error) {
 	id := keyOf(s.opts.Namespace, poolKind, scope, pool)
-	if mayCreate, err = s.watch.mayCount(); err != nil {
-		return reply{}, false, err
-	}
-	creates := "0"
-	if create && mayCreate {
-		creates = "1"
-	}
-	seen := s.known.pool(id)
-	r, err = s.do(ctx, &call{script: claimScript, key: id, taken: n, args: []any{
-		n, capacity, rand.Text()[:12], creates, seen.gen, seen.seq,
+	gen := rand.Text()[:12]
+	r, err = s.do(ctx, &call{script: claimScript, key: id, taken: n, judge: s.watch.counts, args: func(e evidence) []any {
+		mayCreate = e.create
+		seen := s.known.pool(id)
+		return []any{n, capacity, gen, flag(create && mayCreate), seen.gen, seen.seq, e.judged}
 	}})
 	return r, mayCreate, err
 }
@@ -62,7 +59,7 @@ func (s *Store) reserve(ctx context.Context, scope backend.Scope, pool string) e
 	}
 	defer s.work.Done()
 	c := &call{script: reserveScript, key: tenantKey(s.opts.Namespace, scope.Tenant), nonce: s.nonce(),
-		args: []any{nameInTenant(scope, pool), s.opts.MaxPools}}
+		args: fixed(nameInTenant(scope, pool), s.opts.MaxPools)}
 	sending, cancel := context.WithTimeout(ctx, s.opts.sendingTime())
 	defer cancel()
 	r, err := s.repeat(sending, c, c.request)
@@ -82,11 +79,10 @@ func (s *Store) reserve(ctx context.Context, scope backend.Scope, pool string) e
 // Restock implements backend.Inventory. It fails with backend.ErrStateLost as Claim does.
 func (s *Store) Restock(ctx context.Context, scope backend.Scope, pool string, n int64) (int64, error) {
 	id := keyOf(s.opts.Namespace, poolKind, scope, pool)
-	if _, err := s.watch.mayCount(); err != nil {
-		return 0, err
-	}
-	seen := s.known.pool(id)
-	r, err := s.do(ctx, &call{script: restockScript, key: id, args: []any{n, seen.gen, seen.seq}})
+	r, err := s.do(ctx, &call{script: restockScript, key: id, judge: s.watch.counts, args: func(e evidence) []any {
+		seen := s.known.pool(id)
+		return []any{n, seen.gen, seen.seq, e.judged}
+	}})
 	if err != nil {
 		return 0, err
 	}
@@ -98,14 +94,22 @@ func (s *Store) Restock(ctx context.Context, scope backend.Scope, pool string, n
 		return 0, backend.ErrNoPool
 	case "OVERFLOW":
 		return 0, fmt.Errorf("%w: %s + %d", backend.ErrCountOverflow, r.at(0), n)
+	case "STRANGE":
+		return 0, strangePool(pool, r)
 	case "LOST":
 		return 0, s.lostPool(id)
 	}
 	return 0, unexpected(r)
 }
 
+// strangePool is a pool with values that none of our scripts writes. It is none that can be counted on.
+func strangePool(pool string, r reply) error {
+	return fmt.Errorf("%w: pool %q has n = %q and seq = %q, where whole numbers from 0 on have to be", backend.ErrStateLost, pool, r.at(0), r.at(1))
+}
+
 // lostPool stops inventory: a pool is not what it was.
 func (s *Store) lostPool(id string) error {
 	s.watch.lose("changes of a pool are gone: " + id)
-	return s.watch.lossError()
+	_, err := s.watch.counts("")
+	return err
 }

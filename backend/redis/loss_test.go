@@ -243,8 +243,8 @@ func TestAnOldAOFIsNoticed(t *testing.T) {
 }
 
 func beatOf(s *Store) int64 {
-	_, _, beat, _ := s.watch.proxy()
-	return beat
+	_, beat := s.watch.beatKnown(beatKey(s.opts.Namespace, 0))
+	return beat.Last
 }
 
 func copyOf(t *testing.T, dir string) string {
@@ -392,7 +392,7 @@ func TestWhatANewMasterTellsOfALoss(t *testing.T) {
 		o := Options{}.withDefaults()
 		w := newWatch(&o, state{Seen: time.Now(), Nodes: map[string]node{addr: known}}, &serverClock{})
 		w.log = slog.New(slog.DiscardHandler)
-		w.saw(map[string]sample{c.at: c.s})
+		w.saw(map[string]sample{c.at: c.s}, nil)
 		if w.lost() != c.lost {
 			t.Errorf("%s: a loss is noticed: %v, want %v", c.name, w.lost(), c.lost)
 		}

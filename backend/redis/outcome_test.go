@@ -417,6 +417,20 @@ func TestARedisThatIsGoneIsAnOutageAndNeverContention(t *testing.T) {
 	}
 }
 
+// A connection that is never ready carries no request.
+func TestARedisThatNeverEndsTheHandshakeIsAnOutage(t *testing.T) {
+	s, server, link, o := linked(t)
+	o.Timeout = 400 * time.Millisecond
+	quick := open(t, second(t, o))
+	withoutHeartbeat(quick)
+	withoutHeartbeat(s)
+	link.Cut()
+	server.Stop()
+	defer server.Continue()
+	ok, err := quick.Renew(t.Context(), scope, "k", 1, time.Minute)
+	expectOutage(t, "Renew", ok, err)
+}
+
 // expectOutage: nothing could be written to the server, so nothing is in doubt.
 func expectOutage(t *testing.T, call string, ok bool, err error) {
 	t.Helper()
