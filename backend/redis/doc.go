@@ -17,7 +17,7 @@
 //	heartbeat.go, beat.go  looking at Redis once a second, and leaving a beat there
 //	watch.go       whether state was lost
 //	evidence.go    what a copy of a call rests on
-//	sample.go, statefile.go  what is looked at, and remembered
+//	sample.go, statefile.go, statelock.go  what is looked at, and remembered
 //	adopt.go       the operator accepts what is there
 //	options.go, target.go, dial.go  configuration and connections
 //

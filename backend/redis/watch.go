@@ -69,7 +69,7 @@ func (w *watch) lose(reason string) {
 }
 
 func (w *watch) loseLocked(reason string) {
-	if w.state.Lost != "" && time.Until(w.paused) > w.maxTTL-time.Second {
+	if w.state.Lost != "" && time.Until(w.paused) > w.maxTTL-min(time.Second, w.maxTTL/2) {
 		return // many calls notice the same loss
 	}
 	w.epoch.Add(1)

@@ -131,5 +131,10 @@ var mutants = []mutant{
 	one("units that nobody writes are taken", "UnitsThat", "lua/prelude.lua", "return units and not (plain(units) and plain(seq))", "return false"),
 	one("a clock beyond all tokens is believed", "ClockFar", "servertime.go", "return micros < backend.MaxToken", "return true"),
 	one("tokens are made of a clock beyond them", "ClockFar", "lua/prelude.lua", "then return {'CLOCK', now} end", "then do end end"),
+	one("a pause is forgotten over a restart", "OutlivesTheProxy", "statefile.go", "json:\"paused,omitzero\"", "json:\"-\""),
+	one("a loss is told before it is saved", "OutlivesTheProxy|ThatACallNotices", "watch.go", "if !unsaved {", "if true {"),
+	one("a second loss is nothing", "ASecond", "watch.go", "if w.state.Lost != \"\" && ", "if w.state.Lost != \"\" || "),
+	one("two proxies share a state file", "OfOneProxyOnly", "statelock.go", "syscall.LOCK_EX|", "syscall.LOCK_SH|"),
+	one("a floor beyond all tokens is taken", "FloorBeyond", "statefile.go", "if old.Floor >= backend.MaxToken {", "if false {"),
 	one("a failed handshake is in doubt", "NeverEnds", "dial.go", "c.ready = c.asked", "c.ready = true"),
 }
