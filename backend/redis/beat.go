@@ -60,7 +60,7 @@ func (s *Store) beatOn(ctx context.Context, node *goredis.Client, key, listed st
 		}
 		if len(texts) > 3 {
 			before, _ := strconv.ParseInt(texts[3], 10, 64)
-			s.watch.beatThere(key, listed, beatState{Name: texts[2], Last: before})
+			s.watch.beatThere(node.Options().Addr, key, listed, beatState{Name: texts[2], Last: before})
 		}
 		s.watch.beaten(node.Options().Addr, key, beatState{Name: texts[2], Last: known.Last + 1})
 		return texts[2], nil
@@ -106,15 +106,16 @@ func (w *watch) beatGone(key, listed string) {
 	delete(w.state.Beats, key)
 }
 
-// beatThere judges a beat that is there.
-func (w *watch) beatThere(key, listed string, b beatState) {
+// beatThere judges a beat that is there on the master at addr. One that has just taken over may lack beats,
+// which nobody was told of: its history has told that it lacks nothing else.
+func (w *watch) beatThere(addr, key, listed string, b beatState) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	known, ok := w.state.Beats[key]
 	switch {
 	case ok && known.Name != b.Name, listed != "" && listed != b.Name:
 		w.loseLocked("the beat " + key + " was gone, and was made anew")
-	case ok && b.Last < known.Last:
+	case ok && b.Last < known.Last && !w.continues[addr]:
 		w.loseLocked("the last beats of this proxy are gone")
 	}
 }
@@ -124,6 +125,7 @@ func (w *watch) beaten(addr, key string, b beatState) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.state.Beats[key] = b
+	delete(w.continues, addr)
 	n, ok := w.state.Nodes[addr]
 	if !ok {
 		return

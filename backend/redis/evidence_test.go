@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -295,11 +294,13 @@ func TestUnitsThatNobodyOfOursWritesAreRefused(t *testing.T) {
 	s := open(t, o)
 	for _, units := range []string{"-3", "07", "1e3", "9223372036854775808", "", "x", "+1", " 1", "-0", "1.0"} {
 		server.Do("HSET", keyOf(o.Namespace, poolKind, scope, "p"), "n", units)
+		want := backend.PoolValueError{Pool: "p", Value: units}
 		claimed, err := s.Claim(t.Context(), scope, "p", 1, 10)
-		if !errors.Is(err, backend.ErrStateLost) || !strings.Contains(err.Error(), strconv.Quote(units)) || !strings.Contains(err.Error(), `"p"`) {
+		if got, ok := errors.AsType[*backend.PoolValueError](err); !ok || *got != want {
 			t.Errorf("n = %q: Claim = %+v, %v; want an error with the pool and the value", units, claimed, err)
 		}
-		if left, err := s.Restock(t.Context(), scope, "p", 1); !errors.Is(err, backend.ErrStateLost) || !strings.Contains(err.Error(), strconv.Quote(units)) {
+		left, err := s.Restock(t.Context(), scope, "p", 1)
+		if got, ok := errors.AsType[*backend.PoolValueError](err); !ok || *got != want {
 			t.Errorf("n = %q: Restock = %d, %v; want an error with the pool and the value", units, left, err)
 		}
 		if got := server.Do("HGET", keyOf(o.Namespace, poolKind, scope, "p"), "n"); got != units {

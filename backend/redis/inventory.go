@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"raisinproxy/backend"
 )
@@ -25,10 +26,13 @@ func (s *Store) Claim(ctx context.Context, scope backend.Scope, pool string, n, 
 	id := keyOf(s.opts.Namespace, poolKind, scope, pool)
 	switch r.word {
 	case "CLAIMED", "SHORT":
-		s.known.sawPool(id, poolState{gen: r.at(1), seq: r.int(2)})
+		// A claim that is short waits for no replica: what it has read may be another's, who was not told.
+		if r.word == "CLAIMED" || s.opts.WaitReplicas == 0 {
+			s.known.sawPool(id, poolState{gen: r.at(1), seq: r.int(2)})
+		}
 		return backend.Claimed{Claimed: r.word == "CLAIMED", Remaining: r.int(0)}, nil
 	case "NOPOOL":
-		return backend.Claimed{}, fmt.Errorf("%w: the pool is gone, and adopt did not allow to create it", backend.ErrStateLost)
+		return backend.Claimed{}, backend.ErrPoolMissing // adopt did not allow to create it
 	case "STRANGE":
 		return backend.Claimed{}, strangePool(pool, r)
 	case "LOST":
@@ -79,7 +83,9 @@ func (s *Store) reserve(ctx context.Context, scope backend.Scope, pool string) e
 // Restock implements backend.Inventory. It fails with backend.ErrStateLost as Claim does.
 func (s *Store) Restock(ctx context.Context, scope backend.Scope, pool string, n int64) (int64, error) {
 	id := keyOf(s.opts.Namespace, poolKind, scope, pool)
+	var mayCreate bool
 	r, err := s.do(ctx, &call{script: restockScript, key: id, judge: s.watch.counts, args: func(e evidence) []any {
+		mayCreate = e.create
 		seen := s.known.pool(id)
 		return []any{n, seen.gen, seen.seq, e.judged}
 	}})
@@ -91,6 +97,9 @@ func (s *Store) Restock(ctx context.Context, scope backend.Scope, pool string, n
 		s.known.sawPool(id, poolState{gen: r.at(1), seq: r.int(2)})
 		return r.int(0), nil
 	case "NOPOOL":
+		if !mayCreate { // so a claim will not create it
+			return 0, backend.ErrPoolMissing
+		}
 		return 0, backend.ErrNoPool
 	case "OVERFLOW":
 		return 0, fmt.Errorf("%w: %s + %d", backend.ErrCountOverflow, r.at(0), n)
@@ -104,7 +113,16 @@ func (s *Store) Restock(ctx context.Context, scope backend.Scope, pool string, n
 
 // strangePool is a pool with values that none of our scripts writes. It is none that can be counted on.
 func strangePool(pool string, r reply) error {
-	return fmt.Errorf("%w: pool %q has n = %q and seq = %q, where whole numbers from 0 on have to be", backend.ErrStateLost, pool, r.at(0), r.at(1))
+	if strange := r.at(0); !isCount(strange) {
+		return &backend.PoolValueError{Pool: pool, Value: strange}
+	}
+	return &backend.PoolValueError{Pool: pool, Value: "seq " + r.at(1)}
+}
+
+// isCount tells whether text is what Redis writes for a count.
+func isCount(text string) bool {
+	n, err := strconv.ParseInt(text, 10, 64)
+	return err == nil && n >= 0 && strconv.FormatInt(n, 10) == text
 }
 
 // lostPool stops inventory: a pool is not what it was.

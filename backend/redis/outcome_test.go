@@ -3,7 +3,9 @@ package redis
 import (
 	"context"
 	"errors"
+	"net"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -417,16 +419,31 @@ func TestARedisThatIsGoneIsAnOutageAndNeverContention(t *testing.T) {
 	}
 }
 
-// A connection that is never ready carries no request.
+// A connection that dies amid its handshake has carried no request.
 func TestARedisThatNeverEndsTheHandshakeIsAnOutage(t *testing.T) {
-	s, server, link, o := linked(t)
+	s, _, link, o := linked(t)
 	o.Timeout = 400 * time.Millisecond
 	quick := open(t, second(t, o))
 	withoutHeartbeat(quick)
 	withoutHeartbeat(s)
-	link.Cut()
-	server.Stop()
-	defer server.Continue()
+	hangsUp, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer hangsUp.Close()
+	all.Go(func() {
+		for {
+			conn, err := hangsUp.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = conn.Read(make([]byte, 1)) // the handshake begins
+			conn.Close()
+		}
+	})
+	link.To(&redistest.Server{Port: hangsUp.Addr().(*net.TCPAddr).Port})
 	ok, err := quick.Renew(t.Context(), scope, "k", 1, time.Minute)
 	expectOutage(t, "Renew", ok, err)
 }

@@ -23,24 +23,25 @@ type watch struct {
 	clock *serverClock
 	look  chan struct{} // asks for a heartbeat now
 
-	saving   sync.Mutex    // held while the state file is written
-	epoch    atomic.Uint64 // of the judgement: what rests on an older one is not sent
-	mu       sync.Mutex
-	state    state
-	losses   int               // noticed by this proxy
-	saved    int               // how many of them are in the state file
-	judged   map[string]string // by address: masters that calls may rest on, as scripts take it
-	create   bool              // missing pools may be created
-	maxTTL   time.Duration     // the greatest that any proxy ever had
-	policies []string          // of maxmemory, that may evict pools
-	earliest int64             // server time before which nothing is granted
-	paused   time.Time         // until when nothing is granted since state was lost
-	adopted  func()            // told when the operator has accepted the state
+	saving    sync.Mutex    // held while the state file is written
+	epoch     atomic.Uint64 // of the judgement: what rests on an older one is not sent
+	mu        sync.Mutex
+	state     state
+	losses    int               // noticed by this proxy
+	saved     int               // how many of them are in the state file
+	judged    map[string]string // by address: masters that calls may rest on, as scripts take it
+	continues map[string]bool   // by address: masters that had everything acknowledged when they took over
+	create    bool              // missing pools may be created
+	maxTTL    time.Duration     // the greatest that any proxy ever had
+	policies  []string          // of maxmemory, that may evict pools
+	earliest  int64             // server time before which nothing is granted
+	paused    time.Time         // until when nothing is granted since state was lost
+	adopted   func()            // told when the operator has accepted the state
 }
 
 func newWatch(o *Options, s state, clock *serverClock) *watch {
 	w := &watch{opts: o, log: o.Log, clock: clock, state: s, look: make(chan struct{}, 1), adopted: func() {}}
-	w.judged, w.maxTTL = make(map[string]string), o.MaxTTL
+	w.judged, w.continues, w.maxTTL = make(map[string]string), make(map[string]bool), o.MaxTTL
 	w.epoch.Store(1)
 	if s.Beats == nil {
 		w.state.Beats = make(map[string]beatState)
@@ -133,7 +134,7 @@ func (w *watch) advanced(info map[string]string) {
 	defer w.mu.Unlock()
 	for addr, n := range w.state.Nodes {
 		if n.ReplID == now.ReplID {
-			n.Offset = max(n.Offset, now.Offset)
+			n.Offset = max(n.Offset, acknowledged(info, w.opts.WaitReplicas))
 			w.state.Nodes[addr] = n
 			return
 		}
@@ -154,9 +155,11 @@ func (w *watch) saw(samples map[string]sample, failed map[string]bool) {
 		}
 		if len(before) > 0 {
 			changed = true
-			if reason := w.judgeNewcomer(addr, s, samples, failed); reason != "" {
+			reason := w.judgeNewcomer(addr, s, samples, failed)
+			if reason != "" {
 				w.loseLocked(reason)
 			}
+			w.continues[addr] = reason == "" && s.replID2 != ""
 		}
 		delete(w.judged, addr) // until its beat is looked at
 	}
@@ -168,6 +171,9 @@ func (w *watch) saw(samples map[string]sample, failed map[string]bool) {
 	}
 	w.policies = nil
 	for addr, s := range samples {
+		if known, ok := find(before, func(_ string, n node) bool { return n.ReplID == s.ReplID }); ok {
+			s.Offset = max(s.Offset, known.Offset)
+		}
 		nodes[addr] = s.node
 		if s.policy != "noeviction" {
 			w.policies = append(w.policies, s.policy)
