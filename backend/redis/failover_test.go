@@ -2,25 +2,31 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"raisinproxy/backend"
 	"raisinproxy/backend/redis/redistest"
 )
 
-// working makes claims and locks without end, and counts the claims that were acknowledged.
-func working(t *testing.T, s *Store, acknowledged *atomic.Int64) (stop func()) {
+// working makes claims and locks without end, and counts the claims that were acknowledged, and those in doubt.
+func working(t *testing.T, s *Store, acknowledged, inDoubt *atomic.Int64) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	var workers sync.WaitGroup
 	for i := range 4 {
 		workers.Go(func() {
 			for n := 0; ctx.Err() == nil; n++ {
-				if c, err := s.Claim(context.WithoutCancel(ctx), scope, fmt.Sprint("p", i), 1, 1_000_000); err == nil && c.Claimed {
+				c, err := s.Claim(context.WithoutCancel(ctx), scope, fmt.Sprint("p", i), 1, 1_000_000)
+				switch {
+				case err == nil && c.Claimed:
 					acknowledged.Add(1)
+				case errors.Is(err, backend.ErrInDoubt):
+					inDoubt.Add(1)
 				}
 				_, _ = s.Acquire(context.WithoutCancel(ctx), scope, fmt.Sprint("k", i, "-", n), time.Minute)
 			}
@@ -41,11 +47,13 @@ func TestAPlannedFailoverIsNoLoss(t *testing.T) {
 	o.URLs, o.SentinelMaster = []string{sentinel.URL()}, "locks"
 	o.WaitReplicas, o.WaitTimeout, o.Timeout = 1, 100*time.Millisecond, time.Second
 	s, other := open(t, o), open(t, second(t, o))
-	var acknowledged atomic.Int64
-	stops := []func(){working(t, s, &acknowledged), working(t, other, &acknowledged)}
+	var acknowledged, inDoubt atomic.Int64
+	stops := []func(){working(t, s, &acknowledged, &inDoubt), working(t, other, &acknowledged, &inDoubt)}
 	eventually(t, "claims are acknowledged", func() bool { return acknowledged.Load() > 100 })
 	sentinel.Failover("locks")
 	eventually(t, "the other one is master", func() bool { return replica.Info(t.Context(), "role") == "master" })
+	// The old master goes on, and nothing that it does is acknowledged.
+	eventually(t, "calls are in doubt, for want of a replica", func() bool { return inDoubt.Load() > 20 })
 	master.Do("REPLICAOF", "127.0.0.1", replica.Port) // what the Sentinel does too, in its own time
 	eventually(t, "it has a replica", func() bool { return replica.Info(t.Context(), "connected_slaves") == "1" })
 	before := acknowledged.Load()

@@ -137,6 +137,6 @@ var mutants = []mutant{
 	one("two proxies share a state file", "OfOneProxyOnly", "statelock.go", "syscall.LOCK_EX|", "syscall.LOCK_SH|"),
 	one("a floor beyond all tokens is taken", "FloorBeyond", "statefile.go", "if old.Floor >= backend.MaxToken {", "if false {"),
 	one("what no replica has counts as acknowledged", "PlannedFailover", "sample.go", "if wait == 0 {", "if true {"),
-	one("a missing pool is said never to have been", "WithoutAOFStops", "inventory.go", "if !mayCreate { // so", "if false { // so"),
+	one("a missing pool is said never to have been", "WithoutAOFStops", "inventory.go", "if !mayCreate { // so", "if false && mayCreate { // so"),
 	one("a failed handshake is in doubt", "NeverEnds", "dial.go", "c.ready = c.asked", "c.ready = true"),
 }
