@@ -46,8 +46,8 @@ func (s *Store) beatsOf(ctx context.Context, masters map[string]*goredis.Client)
 // need not be one. The answer is the name of the beat that is there now.
 func (s *Store) beatOn(ctx context.Context, node *goredis.Client, key, listed string) (name string, err error) {
 	proxy, known := s.watch.beatKnown(key)
-	for make := ""; ; make = rand.Text()[:12] {
-		texts, err := node.Eval(ctx, beatScript.text, []string{key}, proxy, known.Last+1, make).StringSlice()
+	for fresh := ""; ; fresh = rand.Text()[:12] {
+		texts, err := node.Eval(ctx, beatScript.text, []string{key}, proxy, known.Last+1, fresh).StringSlice()
 		if err != nil {
 			return "", err
 		}

@@ -140,7 +140,7 @@ func TestAWipedRedisIsNoticedBeforeAPoolIsMade(t *testing.T) {
 			server.Do("DEL", beatKey(o.Namespace, 0), keyOf(o.Namespace, poolKind, scope, "p"), keyOf(o.Namespace, lockKind, scope, "k"))
 		}},
 		// The process stays, and so do the connections to it.
-		{"the data of another Redis", func(t *testing.T, server *redistest.Server, o *Options) {
+		{"the data of another Redis", func(t *testing.T, server *redistest.Server, _ *Options) {
 			stranger := redistest.Start(t)
 			server.Do("REPLICAOF", "127.0.0.1", stranger.Port)
 			server.AwaitLink()
@@ -392,7 +392,7 @@ func TestNothingIsSentOnWhatWasKnownBeforeTheLastJudgement(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer fresh.close()
+	defer func() { _ = fresh.close() }() // it is of this test
 	e, err := s.watch.grants(s.servers.single.Options().Addr)
 	if err != nil {
 		t.Fatal(err)
