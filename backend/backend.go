@@ -12,6 +12,7 @@ package backend
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -111,6 +112,16 @@ var (
 	ErrUnwritable = errors.New("lock store can no longer be written")
 	// ErrStateLost: the store lost acknowledged state; an operator must decide.
 	ErrStateLost = errors.New("lock backend lost acknowledged state")
+	// ErrPoolMissing is an ErrStateLost: the state was accepted as it was found, and the pool is not in it.
+	ErrPoolMissing = fmt.Errorf("pool is missing: %w", ErrStateLost)
 	// ErrTokensExhausted: the next token would reach MaxToken. Nothing changed.
 	ErrTokensExhausted = errors.New("fencing tokens exhausted")
 )
+
+// PoolValueError is a pool whose count somebody else than a backend has written, and that is none.
+// Nothing changed.
+type PoolValueError struct{ Pool, Value string }
+
+func (e *PoolValueError) Error() string {
+	return fmt.Sprintf("pool %q has the value %q, which is no count of units", e.Pool, e.Value)
+}

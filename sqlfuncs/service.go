@@ -186,6 +186,10 @@ func translate(ctx context.Context, f *Function, args []datum.Datum, err error) 
 	if told, ok := errors.AsType[*pgerr.Error](err); ok {
 		return told
 	}
+	if value, ok := errors.AsType[*backend.PoolValueError](err); ok {
+		return fail(pgerr.Newf(codes.ObjectNotInPrerequisiteState, "pool \"%s\" has the value \"%s\", which is no count of units", args[0].Str, value.Value).
+			WithHint("An operator has to set it."))
+	}
 	switch {
 	case errors.Is(err, backend.ErrInDoubt):
 		return fail(inDoubt(f))
@@ -207,6 +211,9 @@ func translate(ctx context.Context, f *Function, args []datum.Datum, err error) 
 	case errors.Is(err, backend.ErrUnwritable):
 		return fail(pgerr.Newf(codes.Io, "%s: the lock store can no longer be written", f.Name).
 			WithHint("It must be reopened; see the server's log."))
+	case errors.Is(err, backend.ErrPoolMissing):
+		return fail(pgerr.Newf(codes.ObjectNotInPrerequisiteState, "pool \"%s\" is missing since the backend lost its state", args[0].Str).
+			WithHint("An operator can set it, or run \"raisinproxy adopt --allow-create\"."))
 	case errors.Is(err, backend.ErrStateLost):
 		return fail(pgerr.Newf(codes.ObjectNotInPrerequisiteState, "%s: the lock backend lost acknowledged state", f.Name).
 			WithHint("An operator must look at it and run \"raisinproxy adopt\"."))

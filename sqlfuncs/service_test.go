@@ -193,6 +193,8 @@ func TestBackendErrors(t *testing.T) {
 		{t.Context(), backend.ErrInDoubt, "40003"},
 		{t.Context(), backend.ErrUnwritable, "58030"},
 		{t.Context(), backend.ErrStateLost, "55000"},
+		{t.Context(), backend.ErrPoolMissing, "55000"},
+		{t.Context(), &backend.PoolValueError{Pool: "p", Value: "-3"}, "55000"},
 		{t.Context(), backend.ErrTokensExhausted, "55000"},
 		{t.Context(), errors.New("anything"), "40003"},
 		{t.Context(), fmt.Errorf("wrapped: %w", backend.ErrUnavailable), "58000"},
@@ -207,6 +209,27 @@ func TestBackendErrors(t *testing.T) {
 		}
 		if row != (sqlfuncs.Row{}) {
 			t.Errorf("%v: a row was returned beside the error: %v", test.err, row)
+		}
+	}
+}
+
+// TestPoolsThatCannotBeCountedOnAreNamed: 55000 says which pool, what is wrong with it, and what helps.
+func TestPoolsThatCannotBeCountedOnAreNamed(t *testing.T) {
+	claim, _ := sqlfuncs.Lookup("raisin_inventory_claim")
+	for _, test := range []struct {
+		err           error
+		message, hint string
+	}{
+		{backend.ErrPoolMissing, `pool "flight:AAA123" is missing since the backend lost its state`, "--allow-create"},
+		{&backend.PoolValueError{Pool: "flight:AAA123", Value: "-3"}, `pool "flight:AAA123" has the value "-3", which is no count of units`, "operator"},
+	} {
+		service := sqlfuncs.NewService(&recorder{err: test.err}, time.Minute)
+		args := goodArgs(claim)
+		args[0] = datum.OfText("flight:AAA123")
+		_, err := service.Call(t.Context(), &alice, claim, args, ignore)
+		told, ok := errors.AsType[*pgerr.Error](err)
+		if !ok || told.Message != test.message || !strings.Contains(told.Hint, test.hint) {
+			t.Errorf("%v is told as %+v", test.err, told)
 		}
 	}
 }

@@ -18,8 +18,12 @@ type call struct {
 	script *script
 	key    string
 	nonce  string
-	args   []any // after nonce, not_after and the copied flag
-	taken  int64 // units that a settled claim gives back
+	// args are those after nonce, not_after and the copied flag, and judge is what they rest on:
+	// both are taken anew for each copy. Without judge they rest on nothing.
+	args   func(e evidence) []any
+	judge  func(addr string) (evidence, error)
+	forget []string // nonces that were answered
+	taken  int64    // units that a settled claim gives back
 	// copied: a copy of the request was written and its answer did not arrive. It may
 	// be applied at any time until not_after, so the script has to note whatever it answers.
 	copied   bool
@@ -72,10 +76,7 @@ func (s *Store) do(ctx context.Context, c *call) (reply, error) {
 		return reply{}, fmt.Errorf("%w: no answer from Redis yet", backend.ErrUnavailable)
 	}
 	c.nonce = s.nonce()
-	forgotten := s.known.forget(c.key)
-	for _, nonce := range forgotten {
-		c.args = append(c.args, nonce)
-	}
+	c.forget = s.known.forget(c.key)
 	start := time.Now()
 	sending, cancel := context.WithDeadline(ctx, start.Add(s.opts.sendingTime()))
 	defer cancel()
@@ -105,16 +106,30 @@ func (s *Store) unavailable(ctx context.Context, err error) error {
 	if cause := ctx.Err(); cause != nil {
 		return fmt.Errorf("%w: %w", backend.ErrUnavailable, cause)
 	}
-	if errors.Is(err, backend.ErrOutOfResources) || errors.Is(err, backend.ErrUnavailable) {
+	if errors.Is(err, backend.ErrOutOfResources) || errors.Is(err, backend.ErrUnavailable) || errors.Is(err, backend.ErrStateLost) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", backend.ErrUnavailable, err)
 }
 
-// request makes the next copy of a call.
-func (c *call) request(s *Store) *request {
+// fixed are arguments that do not rest on anything.
+func fixed(args ...any) func(evidence) []any { return func(evidence) []any { return args } }
+
+// request makes the next copy of a call, for the server at addr.
+func (c *call) request(s *Store, addr string) (*request, error) {
+	var e evidence
+	if c.judge != nil {
+		var err error
+		if e, err = c.judge(addr); err != nil {
+			return nil, err
+		}
+	}
 	c.notAfter = s.clock.now() + s.opts.sendingTime().Microseconds()
-	return &request{script: c.script, key: c.key, args: c.head(c.args...)}
+	args := c.head(c.args(e)...)
+	for _, nonce := range c.forget {
+		args = append(args, nonce)
+	}
+	return &request{script: c.script, key: c.key, args: args, epoch: e.epoch}, nil
 }
 
 // head puts what every script of a call takes before args.
@@ -126,18 +141,19 @@ func (c *call) head(args ...any) []any {
 	return append([]any{c.nonce, strconv.FormatInt(c.notAfter, 10), copied}, args...)
 }
 
+// nextCopy makes a copy of a call for the server at addr, as it is to be sent now.
+type nextCopy func(s *Store, addr string) (*request, error)
+
 // repeat sends requests until one is answered, ctx ends, or Redis refuses for good. A
 // refusal is an answer about its own copy only: if others were written, err stays open.
-func (s *Store) repeat(ctx context.Context, c *call, next func(*Store) *request) (reply, error) {
+func (s *Store) repeat(ctx context.Context, c *call, next nextCopy) (reply, error) {
 	pause := 2 * time.Millisecond
 	var eval bool
 	var at *goredis.Client // where a redirect points
 	var asking bool
 	var last error // what Redis or the network said, rather than that the time is over
 	for {
-		r := next(s)
-		r.eval, r.asking = eval, asking
-		answer, err := s.attempt(ctx, c, r, at)
+		answer, err := s.attempt(ctx, c, next, at, eval, asking)
 		at, asking = nil, false
 		if final, ok := errors.AsType[*finalError](err); ok {
 			return reply{}, final
@@ -148,6 +164,8 @@ func (s *Store) repeat(ctx context.Context, c *call, next func(*Store) *request)
 				// Neither will an earlier copy do anything now: its time is over too.
 				c.copied = false
 				err = errors.New("the request reached Redis after its time")
+			case "JUDGE", "NOBEAT", "CLOCK":
+				err = s.unjudged(answer.word)
 			case "GIVENUP":
 				return reply{}, &finalError{fmt.Errorf("%w: the call was given up", backend.ErrUnavailable)}
 			default:
@@ -157,6 +175,8 @@ func (s *Store) repeat(ctx context.Context, c *call, next func(*Store) *request)
 			switch judge(err) {
 			case refused:
 				return reply{}, refusal(err)
+			case stopped:
+				return reply{}, err
 			case broken:
 				return reply{}, &finalError{fmt.Errorf("%w: %w", backend.ErrInDoubt, err)}
 			case noScript:
@@ -186,6 +206,23 @@ func (s *Store) repeat(ctx context.Context, c *call, next func(*Store) *request)
 	}
 }
 
+// unjudged is for a script that found another server than the call was to be sent to, or one without its
+// data. It did nothing; what may be done now says the next copy's evidence.
+func (s *Store) unjudged(word string) error {
+	switch word {
+	case "NOBEAT":
+		s.watch.lose("the beat of this proxy is gone")
+		return errors.New("the data of this Redis are gone")
+	case "CLOCK":
+		return errClock
+	}
+	s.watch.lookNow()
+	return errors.New("this Redis is another one, or has other data, than it was judged by")
+}
+
+// errClock is for a server whose time cannot be used. That is not remembered: when the clock is right again, so is all else.
+var errClock = errors.New("the clock of Redis is beyond the year 2255, where no token can be made")
+
 // redirect is the node that a Cluster names for a key.
 func (s *Store) redirect(ctx context.Context, err error) (node *goredis.Client, asking bool) {
 	if addr, ok := goredis.IsMovedError(err); ok {
@@ -199,7 +236,7 @@ func (s *Store) redirect(ctx context.Context, err error) (node *goredis.Client, 
 }
 
 // attempt sends one request and waits for its reply or the end of ctx.
-func (s *Store) attempt(ctx context.Context, c *call, r *request, node *goredis.Client) (reply, error) {
+func (s *Store) attempt(ctx context.Context, c *call, next nextCopy, node *goredis.Client, eval, asking bool) (reply, error) {
 	if err := ctx.Err(); err != nil {
 		return reply{}, &unsentError{err}
 	}
@@ -209,6 +246,11 @@ func (s *Store) attempt(ctx context.Context, c *call, r *request, node *goredis.
 			return reply{}, err
 		}
 	}
+	r, err := next(s, node.Options().Addr)
+	if err != nil {
+		return reply{}, err
+	}
+	r.eval, r.asking = eval, asking
 	r.done = make(chan struct{})
 	r.until, _ = ctx.Deadline()
 	s.laneTo(node).send(r)

@@ -1,10 +1,12 @@
 package redis
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -15,6 +17,8 @@ import (
 // second without trying, in a goroutine that outlives the client, and a call has no time for that.
 type dialHook struct{}
 
+// An error within go-redis's handshake says for certain, too, that no request was written.
+
 // DialHook implements goredis.Hook.
 func (dialHook) DialHook(next goredis.DialHook) goredis.DialHook {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -24,7 +28,11 @@ func (dialHook) DialHook(next goredis.DialHook) goredis.DialHook {
 			_ = there.Close() // a pipe's never fails
 			return &deadConn{Conn: here, err: handshakeError(err)}, nil
 		}
-		return conn, nil
+		fresh := &freshConn{Conn: conn}
+		if raw, ok := conn.(syscall.Conn); ok {
+			return &freshRawConn{fresh, raw}, nil
+		}
+		return fresh, nil
 	}
 }
 
@@ -35,6 +43,44 @@ func (dialHook) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook { retu
 func (dialHook) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.ProcessPipelineHook {
 	return next
 }
+
+// freshConn tells errors of go-redis's handshake, during which no request is written, from those
+// that come later. The handshake ends with the INFO of watch.connected.
+type freshConn struct {
+	net.Conn
+	asked bool // that INFO is written
+	ready bool // and something after it
+}
+
+var infoCommand = []byte("\r\ninfo\r\n")
+
+func (c *freshConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if err != nil && !c.ready {
+		err = handshakeError(err)
+	}
+	return n, err
+}
+
+func (c *freshConn) Write(p []byte) (int, error) {
+	c.ready = c.asked
+	if !c.ready {
+		c.asked = bytes.Contains(p, infoCommand)
+	}
+	n, err := c.Conn.Write(p)
+	if err != nil && !c.ready {
+		err = handshakeError(err)
+	}
+	return n, err
+}
+
+// freshRawConn is one that go-redis can ask whether the other side has closed it.
+type freshRawConn struct {
+	*freshConn
+	raw syscall.Conn
+}
+
+func (c *freshRawConn) SyscallConn() (syscall.RawConn, error) { return c.raw.SyscallConn() }
 
 // deadConn is a connection that could not be made.
 type deadConn struct {

@@ -14,9 +14,10 @@
 //	key.go         names of keys
 //	servertime.go  Redis's clock, and the floor of the tokens
 //	known.go       nonces to delete, and the newest state of each pool
-//	heartbeat.go   looking at Redis once a second
-//	watch.go       whether state was lost, and what may be done then
-//	sample.go, statefile.go  what is looked at, and remembered
+//	heartbeat.go, beat.go  looking at Redis once a second, and leaving a beat there
+//	watch.go       whether state was lost
+//	evidence.go    what a copy of a call rests on
+//	sample.go, statefile.go, statelock.go  what is looked at, and remembered
 //	adopt.go       the operator accepts what is there
 //	options.go, target.go, dial.go  configuration and connections
 //
@@ -45,6 +46,7 @@
 // promoted before it had everything. Connections to a server that is another process or has
 // another history than before are refused until the heartbeat has looked at it. If something was
 // lost, or that cannot be excluded, inventory stops with backend.ErrStateLost until Adopt. Beside
-// that each pool has a count of changes, which the script compares with what the proxy has seen.
+// that each master has a beat, which tells that its data are there, and each pool a count of
+// changes, which the script compares with what the proxy has seen.
 // Locks go on, by default after the longest lease: what protects them then is the token.
 package redis

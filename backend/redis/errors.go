@@ -21,6 +21,7 @@ const (
 	unsent                   // nothing was written
 	unknown                  // it was written, or may have been
 	broken                   // its script failed in the middle
+	stopped                  // no copy of the call may be sent now
 )
 
 // judge reads the error of an attempt. Only a reply of Redis or a connection that was
@@ -28,7 +29,10 @@ const (
 func judge(err error) verdict {
 	var reply goredis.Error
 	var notSent *unsentError
+	var notAllowed *stoppedError
 	switch {
+	case errors.As(err, &notAllowed):
+		return stopped
 	case errors.As(err, &notSent), errors.Is(err, goredis.ErrPoolTimeout), errors.Is(err, goredis.ErrClosed):
 		return unsent
 	case !errors.As(err, &reply) || errors.Is(err, goredis.Nil):

@@ -36,9 +36,7 @@ func (s *Store) beat(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.Timeout)
 	defer cancel()
 	err := s.lookAtRedis(ctx)
-	if err == nil {
-		err = s.watch.saveIfDue(s.clock.floor())
-	}
+	err = errors.Join(err, s.watch.save(s.clock.floor()))
 	select {
 	case <-s.stop: // it fails since the Store is being closed
 		return
@@ -53,87 +51,53 @@ func (s *Store) beat(ctx context.Context) {
 	s.failing = err != nil
 }
 
+// lookAtRedis looks at every master. One that does not answer does not keep the others from
+// being judged.
 func (s *Store) lookAtRedis(ctx context.Context) error {
 	var mu sync.Mutex
 	samples := make(map[string]sample)
+	masters := make(map[string]*goredis.Client)
+	failed := make(map[string]bool)
+	var failures []error
 	err := s.probe.each(ctx, func(ctx context.Context, node *goredis.Client) error {
-		one, err := takeSample(ctx, node)
-		switch {
-		case err != nil:
-			return err
-		case !one.master:
-			return errors.New("this Redis is a replica")
-		case one.loading:
-			return errors.New("this Redis is loading its data")
+		one, err := lookAt(ctx, node)
+		if err == nil {
+			s.warnOfConfig(ctx, node, one)
 		}
-		s.warnOfConfig(ctx, node, one)
 		mu.Lock()
 		defer mu.Unlock()
-		samples[node.Options().Addr] = one
+		addr := node.Options().Addr
+		if err != nil {
+			failed[addr] = true
+			failures = append(failures, fmt.Errorf("%s: %w", addr, err))
+			return nil
+		}
+		samples[addr], masters[addr] = one, node
 		return nil
 	})
-	if err != nil {
+	if err != nil || len(failed) > 0 {
 		s.probe.changed(ctx)
-		return err
+	}
+	if err != nil || len(samples) == 0 {
+		return errors.Join(append(failures, err)...)
 	}
 	s.pruneLanes(ctx)
-	s.watch.saw(samples)
-	return s.beatID(ctx)
+	s.watch.saw(samples, failed)
+	return errors.Join(append(failures, s.beatAll(ctx, masters))...)
 }
 
-// idRecord is what the id record of the name space says.
-type idRecord struct {
-	id, before   string
-	create, lost bool
-	beat         int64
-}
-
-// beatID leaves a sign of life in the id record and reads it.
-func (s *Store) beatID(ctx context.Context) error {
-	proxy, id, beat, lost := s.watch.proxy()
-	beat++
-	lossOf := ""
-	if lost {
-		lossOf = id
+// lookAt takes a sample of a master.
+func lookAt(ctx context.Context, node *goredis.Client) (sample, error) {
+	one, err := takeSample(ctx, node)
+	switch {
+	case err != nil:
+		return sample{}, err
+	case !one.master:
+		return sample{}, errors.New("this Redis is a replica")
+	case one.loading:
+		return sample{}, errors.New("this Redis is loading its data")
 	}
-	answer, err := s.probe.eval(ctx, beatScript, idKey(s.opts.Namespace), proxy, beat, lossOf)
-	if err != nil {
-		return err
-	}
-	micros, _ := strconv.ParseInt(answer[1], 10, 64)
-	s.clock.see(micros, 0)
-	if answer[0] == "NOID" {
-		return s.withoutID(ctx, id)
-	}
-	r := idRecord{id: answer[2], before: answer[3], create: answer[4] == "1", lost: answer[5] == "1"}
-	r.beat, _ = strconv.ParseInt(answer[6], 10, 64)
-	s.watch.beaten(beat, r)
-	return nil
-}
-
-// withoutID makes the id record of a name space that is new: nobody has seen it, and it is empty.
-func (s *Store) withoutID(ctx context.Context, seen string) error {
-	if seen != "" {
-		s.watch.gone("the id record is gone")
-		return nil
-	}
-	empty, err := s.probe.empty(ctx, s.opts.Namespace)
-	if err != nil {
-		return err
-	}
-	if !empty {
-		s.watch.gone("there is no id record, and yet there are locks or pools: see `raisinproxy adopt --init`")
-		return nil
-	}
-	made, err := adopt(ctx, s.probe, &s.opts, "", AdoptOptions{Init: true, AllowCreate: true})
-	var exists *ExistsError
-	if err != nil && !errors.As(err, &exists) { // another proxy was quicker
-		return err
-	}
-	if err == nil {
-		s.log.Info("redis: the name space is new and empty, and has an id now", "namespace", s.opts.Namespace, "id", made.ID)
-	}
-	return s.beatID(ctx)
+	return one, nil
 }
 
 // warnOfConfig tells once for each process what its configuration puts at risk.

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"raisinproxy/backend"
 )
@@ -25,10 +26,15 @@ func (s *Store) Claim(ctx context.Context, scope backend.Scope, pool string, n, 
 	id := keyOf(s.opts.Namespace, poolKind, scope, pool)
 	switch r.word {
 	case "CLAIMED", "SHORT":
-		s.known.sawPool(id, poolState{gen: r.at(1), seq: r.int(2)})
+		// A claim that is short waits for no replica: what it has read may be another's, who was not told.
+		if r.word == "CLAIMED" || s.opts.WaitReplicas == 0 {
+			s.known.sawPool(id, poolState{gen: r.at(1), seq: r.int(2)})
+		}
 		return backend.Claimed{Claimed: r.word == "CLAIMED", Remaining: r.int(0)}, nil
 	case "NOPOOL":
-		return backend.Claimed{}, fmt.Errorf("%w: the pool is gone, and adopt did not allow to create it", backend.ErrStateLost)
+		return backend.Claimed{}, backend.ErrPoolMissing // adopt did not allow to create it
+	case "STRANGE":
+		return backend.Claimed{}, strangePool(pool, r)
 	case "LOST":
 		return backend.Claimed{}, s.lostPool(id)
 	}
@@ -39,16 +45,11 @@ func (s *Store) Claim(ctx context.Context, scope backend.Scope, pool string, n, 
 // let it; mayCreate is what the watch said.
 func (s *Store) claim(ctx context.Context, scope backend.Scope, pool string, n, capacity int64, create bool) (r reply, mayCreate bool, err error) {
 	id := keyOf(s.opts.Namespace, poolKind, scope, pool)
-	if mayCreate, err = s.watch.mayCount(); err != nil {
-		return reply{}, false, err
-	}
-	creates := "0"
-	if create && mayCreate {
-		creates = "1"
-	}
-	seen := s.known.pool(id)
-	r, err = s.do(ctx, &call{script: claimScript, key: id, taken: n, args: []any{
-		n, capacity, rand.Text()[:12], creates, seen.gen, seen.seq,
+	gen := rand.Text()[:12]
+	r, err = s.do(ctx, &call{script: claimScript, key: id, taken: n, judge: s.watch.counts, args: func(e evidence) []any {
+		mayCreate = e.create
+		seen := s.known.pool(id)
+		return []any{n, capacity, gen, flag(create && mayCreate), seen.gen, seen.seq, e.judged}
 	}})
 	return r, mayCreate, err
 }
@@ -62,7 +63,7 @@ func (s *Store) reserve(ctx context.Context, scope backend.Scope, pool string) e
 	}
 	defer s.work.Done()
 	c := &call{script: reserveScript, key: tenantKey(s.opts.Namespace, scope.Tenant), nonce: s.nonce(),
-		args: []any{nameInTenant(scope, pool), s.opts.MaxPools}}
+		args: fixed(nameInTenant(scope, pool), s.opts.MaxPools)}
 	sending, cancel := context.WithTimeout(ctx, s.opts.sendingTime())
 	defer cancel()
 	r, err := s.repeat(sending, c, c.request)
@@ -82,11 +83,12 @@ func (s *Store) reserve(ctx context.Context, scope backend.Scope, pool string) e
 // Restock implements backend.Inventory. It fails with backend.ErrStateLost as Claim does.
 func (s *Store) Restock(ctx context.Context, scope backend.Scope, pool string, n int64) (int64, error) {
 	id := keyOf(s.opts.Namespace, poolKind, scope, pool)
-	if _, err := s.watch.mayCount(); err != nil {
-		return 0, err
-	}
-	seen := s.known.pool(id)
-	r, err := s.do(ctx, &call{script: restockScript, key: id, args: []any{n, seen.gen, seen.seq}})
+	var mayCreate bool
+	r, err := s.do(ctx, &call{script: restockScript, key: id, judge: s.watch.counts, args: func(e evidence) []any {
+		mayCreate = e.create
+		seen := s.known.pool(id)
+		return []any{n, seen.gen, seen.seq, e.judged}
+	}})
 	if err != nil {
 		return 0, err
 	}
@@ -95,17 +97,37 @@ func (s *Store) Restock(ctx context.Context, scope backend.Scope, pool string, n
 		s.known.sawPool(id, poolState{gen: r.at(1), seq: r.int(2)})
 		return r.int(0), nil
 	case "NOPOOL":
+		if !mayCreate { // so a claim will not create it
+			return 0, backend.ErrPoolMissing
+		}
 		return 0, backend.ErrNoPool
 	case "OVERFLOW":
 		return 0, fmt.Errorf("%w: %s + %d", backend.ErrCountOverflow, r.at(0), n)
+	case "STRANGE":
+		return 0, strangePool(pool, r)
 	case "LOST":
 		return 0, s.lostPool(id)
 	}
 	return 0, unexpected(r)
 }
 
+// strangePool is a pool with values that none of our scripts writes. It is none that can be counted on.
+func strangePool(pool string, r reply) error {
+	if strange := r.at(0); !isCount(strange) {
+		return &backend.PoolValueError{Pool: pool, Value: strange}
+	}
+	return &backend.PoolValueError{Pool: pool, Value: "seq " + r.at(1)}
+}
+
+// isCount tells whether text is what Redis writes for a count.
+func isCount(text string) bool {
+	n, err := strconv.ParseInt(text, 10, 64)
+	return err == nil && n >= 0 && strconv.FormatInt(n, 10) == text
+}
+
 // lostPool stops inventory: a pool is not what it was.
 func (s *Store) lostPool(id string) error {
 	s.watch.lose("changes of a pool are gone: " + id)
-	return s.watch.lossError()
+	_, err := s.watch.counts("")
+	return err
 }

@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"strconv"
 	"strings"
 
 	"raisinproxy/backend"
@@ -56,6 +57,11 @@ func nameInTenant(scope backend.Scope, name string) string {
 
 // idKey is the id record of a name space. No lock and no pool has this name.
 func idKey(namespace string) string { return namespace + ":id" }
+
+// beatKey is a beat: of each master the one with the first number whose slot it has.
+func beatKey(namespace string, number int) string {
+	return namespace + ":beat:{" + strconv.Itoa(number) + "}"
+}
 
 // escape writes part with the bytes that mean something in a key, and those that
 // make one hard to type, as %XX.

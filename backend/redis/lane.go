@@ -25,8 +25,9 @@ type request struct {
 	script *script
 	key    string
 	args   []any
-	eval   bool // send the text of the script, not its hash
-	asking bool // the server is importing the key's slot
+	eval   bool   // send the text of the script, not its hash
+	asking bool   // the server is importing the key's slot
+	epoch  uint64 // of the judgement that args rest on; 0: on none
 
 	state atomic.Int32 // waiting, taken or withdrawn
 	until time.Time    // when nobody waits for it any more
@@ -72,30 +73,37 @@ func (l *lane) send(r *request) {
 
 func (l *lane) run() {
 	for {
-		batch, sample := l.take()
+		batch, epoch, sample := l.take()
 		if len(batch) == 0 {
 			return
 		}
-		l.exchange(batch, sample)
+		l.exchange(batch, epoch, sample)
 	}
 }
 
 // take gives the next requests; when there are none, the goroutine that asked is off the
-// count and has to end.
-func (l *lane) take() (batch []*request, sample bool) {
+// count and has to end. None of the requests rests on another judgement than that of epoch.
+func (l *lane) take() (batch []*request, epoch uint64, sample bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	epoch = l.store.watch.epoch.Load()
 	for len(l.queue) > 0 && len(batch) < maxBatch {
 		r := l.queue[0]
 		l.queue = l.queue[1:]
-		if r.state.CompareAndSwap(waiting, taken) {
-			batch = append(batch, r)
+		if !r.state.CompareAndSwap(waiting, taken) {
+			continue
 		}
+		if r.epoch != 0 && r.epoch != epoch {
+			r.err = errJudgedAnew
+			close(r.done)
+			continue
+		}
+		batch = append(batch, r)
 	}
 	if len(batch) == 0 {
 		l.queue = nil
 		l.running--
-		return nil, false
+		return nil, 0, false
 	}
 	if now := time.Now(); now.Sub(l.sampled) >= sampleEvery {
 		l.sampled, sample = now, true
@@ -103,7 +111,7 @@ func (l *lane) take() (batch []*request, sample bool) {
 		l.trailed = true
 		l.store.work.Go(l.trail)
 	}
-	return batch, sample
+	return batch, epoch, sample
 }
 
 // trail takes a sample when there may be no batch any more that would.
@@ -125,7 +133,7 @@ func (l *lane) trail() {
 
 // exchange sends a batch as one pipeline on one connection, so that a WAIT after it is for its
 // changes and a sample after it covers them.
-func (l *lane) exchange(batch []*request, sample bool) {
+func (l *lane) exchange(batch []*request, epoch uint64, sample bool) {
 	until := batch[0].until
 	for _, r := range batch {
 		if r.until.After(until) {
@@ -135,7 +143,7 @@ func (l *lane) exchange(batch []*request, sample bool) {
 	if latest := time.Now().Add(l.store.opts.attemptTime()); latest.Before(until) {
 		until = latest
 	}
-	ctx, cancel := context.WithDeadline(context.Background(), until)
+	ctx, cancel := context.WithDeadline(withEpoch(context.Background(), epoch), until)
 	defer cancel()
 	pipe := l.node.Pipeline()
 	replies := make([]*goredis.Cmd, len(batch))

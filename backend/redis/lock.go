@@ -30,12 +30,8 @@ func (s *Store) Acquire(ctx context.Context, scope backend.Scope, key string, tt
 }
 
 func (s *Store) acquire(ctx context.Context, id string, ttl time.Duration) (backend.Grant, error) {
-	earliest, err := s.watch.mayGrant()
-	if err != nil {
-		return backend.Grant{}, err
-	}
-	r, err := s.do(ctx, &call{script: acquireScript, key: id, args: []any{
-		milliseconds(ttl), milliseconds(s.opts.Retention), s.clock.floor(), earliest,
+	r, err := s.do(ctx, &call{script: acquireScript, key: id, judge: s.watch.grants, args: func(e evidence) []any {
+		return []any{milliseconds(ttl), milliseconds(s.opts.Retention), e.floor, e.earliest, e.judged}
 	}})
 	if err != nil {
 		return backend.Grant{}, err
@@ -59,7 +55,7 @@ func (s *Store) Release(ctx context.Context, scope backend.Scope, key string, to
 }
 
 func (s *Store) release(ctx context.Context, id string, token int64) (bool, error) {
-	return yes(s.do(ctx, &call{script: releaseScript, key: id, args: []any{strconv.FormatInt(token, 10)}}))
+	return yes(s.do(ctx, &call{script: releaseScript, key: id, args: fixed(strconv.FormatInt(token, 10))}))
 }
 
 // Renew implements backend.Locker.
@@ -67,7 +63,7 @@ func (s *Store) Renew(ctx context.Context, scope backend.Scope, key string, toke
 	return yes(s.do(ctx, &call{
 		script: renewScript,
 		key:    keyOf(s.opts.Namespace, lockKind, scope, key),
-		args:   []any{strconv.FormatInt(token, 10), milliseconds(ttl)},
+		args:   fixed(strconv.FormatInt(token, 10), milliseconds(ttl)),
 	}))
 }
 

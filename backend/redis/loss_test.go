@@ -117,13 +117,26 @@ func TestAKilledRedisWithoutAOFStopsInventoryUntilAdopt(t *testing.T) {
 	}
 	eventually(t, "inventory goes on", func() bool { return !isLost(s)() })
 	mustClaim(t, s, "p", 1, 180, 178) // as the operator found it
-	if _, err := s.Claim(t.Context(), scope, "later", 1, 10); !errors.Is(err, backend.ErrStateLost) {
-		t.Fatalf("Claim of a pool that is missing: %v, want ErrStateLost", err)
+	for _, missing := range []string{"later", "new"} {
+		if _, err := s.Claim(t.Context(), scope, missing, 1, 10); !errors.Is(err, backend.ErrPoolMissing) {
+			t.Fatalf("Claim of a pool that is missing: %v, want ErrPoolMissing", err)
+		}
+		if _, err := s.Restock(t.Context(), scope, missing, 1); !errors.Is(err, backend.ErrPoolMissing) {
+			t.Fatalf("Restock of a pool that is missing: %v, want ErrPoolMissing", err)
+		}
 	}
 	// The operator sets it.
 	server.Do("HSET", keyOf(o.Namespace, poolKind, scope, "later"), "n", 7)
 	mustClaim(t, s, "later", 1, 10, 6)
 	mustClaim(t, s, "later", 1, 10, 5)
+	// Or lets claims create those that are missing, new ones too.
+	if _, err := Adopt(t.Context(), o, AdoptOptions{AllowCreate: true}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "pools are created again", func() bool {
+		c, err := s.Claim(t.Context(), scope, "new", 1, 10)
+		return err == nil && c == backend.Claimed{Claimed: true, Remaining: 9}
+	})
 }
 
 func TestAdoptMayAllowToCreateMissingPools(t *testing.T) {
@@ -243,8 +256,8 @@ func TestAnOldAOFIsNoticed(t *testing.T) {
 }
 
 func beatOf(s *Store) int64 {
-	_, _, beat, _ := s.watch.proxy()
-	return beat
+	_, beat := s.watch.beatKnown(beatKey(s.opts.Namespace, 0))
+	return beat.Last
 }
 
 func copyOf(t *testing.T, dir string) string {
@@ -392,7 +405,7 @@ func TestWhatANewMasterTellsOfALoss(t *testing.T) {
 		o := Options{}.withDefaults()
 		w := newWatch(&o, state{Seen: time.Now(), Nodes: map[string]node{addr: known}}, &serverClock{})
 		w.log = slog.New(slog.DiscardHandler)
-		w.saw(map[string]sample{c.at: c.s})
+		w.saw(map[string]sample{c.at: c.s}, nil)
 		if w.lost() != c.lost {
 			t.Errorf("%s: a loss is noticed: %v, want %v", c.name, w.lost(), c.lost)
 		}
@@ -431,15 +444,23 @@ func TestNoCallReachesAServerThatWasNotLookedAt(t *testing.T) {
 	s := open(t, o)
 	mustClaim(t, s, "p", 1, 10, 9)
 	withoutHeartbeat(s)
+	there := keyOf(o.Namespace, poolKind, scope, "there")
+	stranger.Do("HSET", there, "n", "5")
 	link.To(stranger)
+	if c, err := s.Claim(t.Context(), scope, "there", 1, 10); err == nil {
+		t.Errorf("Claim on a server that nobody has looked at = %+v", c)
+	}
 	if c, err := s.Claim(t.Context(), scope, "new", 1, 10); err == nil {
 		t.Errorf("Claim on a server that nobody has looked at = %+v", c)
 	}
 	if g, err := s.Acquire(t.Context(), scope, "k", time.Minute); err == nil {
 		t.Errorf("Acquire on a server that nobody has looked at = %+v", g)
 	}
-	if n := stranger.Do("DBSIZE"); n != int64(0) {
+	if n := stranger.Do("DBSIZE"); n != int64(1) {
 		t.Errorf("the server has %v keys now", n)
+	}
+	if n := stranger.Do("HGET", there, "n"); n != "5" {
+		t.Errorf("its pool has %v units now", n)
 	}
 }
 

@@ -3,7 +3,9 @@ package redis
 import (
 	"context"
 	"errors"
+	"net"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -415,6 +417,35 @@ func TestARedisThatIsGoneIsAnOutageAndNeverContention(t *testing.T) {
 		_, err = quick.Restock(t.Context(), scope, "p", 1)
 		expectOutage(t, "Restock", false, err)
 	}
+}
+
+// A connection that dies amid its handshake has carried no request.
+func TestARedisThatNeverEndsTheHandshakeIsAnOutage(t *testing.T) {
+	s, _, link, o := linked(t)
+	o.Timeout = 400 * time.Millisecond
+	quick := open(t, second(t, o))
+	withoutHeartbeat(quick)
+	withoutHeartbeat(s)
+	hangsUp, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer hangsUp.Close()
+	all.Go(func() {
+		for {
+			conn, err := hangsUp.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = conn.Read(make([]byte, 1)) // the handshake begins
+			conn.Close()
+		}
+	})
+	link.To(&redistest.Server{Port: hangsUp.Addr().(*net.TCPAddr).Port})
+	ok, err := quick.Renew(t.Context(), scope, "k", 1, time.Minute)
+	expectOutage(t, "Renew", ok, err)
 }
 
 // expectOutage: nothing could be written to the server, so nothing is in doubt.

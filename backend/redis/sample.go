@@ -1,8 +1,10 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -35,7 +37,7 @@ func takeSample(ctx context.Context, from infoSource) (sample, error) {
 	}
 	info := parseInfo(text)
 	s := sample{
-		node:    nodeOf(info),
+		node:    node{ReplID: info["master_replid"]},
 		replID2: info["master_replid2"],
 		master:  info["role"] == "master",
 		loading: info["loading"] == "1",
@@ -43,6 +45,10 @@ func takeSample(ctx context.Context, from infoSource) (sample, error) {
 		policy:  info["maxmemory_policy"],
 	}
 	s.RunID = info["run_id"]
+	// What a look finds nobody was told of by that; what a replica has will hardly be lost.
+	if have := offsetsOfReplicas(info); len(have) > 0 {
+		s.Offset = have[0]
+	}
 	s.second, _ = strconv.ParseInt(info["second_repl_offset"], 10, 64)
 	seconds, _ := strconv.ParseInt(info["uptime_in_seconds"], 10, 64)
 	s.uptime = time.Duration(seconds) * time.Second
@@ -56,6 +62,38 @@ func takeSample(ctx context.Context, from infoSource) (sample, error) {
 		return sample{}, errors.New("INFO has no run_id or no master_replid")
 	}
 	return s, nil
+}
+
+// acknowledged is how far a history has come as far as anybody was told. With wait replicas to
+// wait for that is how far so many of them have said to be, since what they lack nobody was told of.
+func acknowledged(info map[string]string, wait int) int64 {
+	if wait == 0 {
+		return nodeOf(info).Offset
+	}
+	have := offsetsOfReplicas(info)
+	if len(have) < wait {
+		return 0
+	}
+	return have[wait-1]
+}
+
+// offsetsOfReplicas is how far the replicas are, the one that is furthest first.
+func offsetsOfReplicas(info map[string]string) []int64 {
+	var offsets []int64
+	for i := 0; ; i++ {
+		replica, ok := info["slave"+strconv.Itoa(i)]
+		if !ok {
+			break
+		}
+		for field := range strings.SplitSeq(replica, ",") {
+			if text, ok := strings.CutPrefix(field, "offset="); ok {
+				offset, _ := strconv.ParseInt(text, 10, 64)
+				offsets = append(offsets, offset)
+			}
+		}
+	}
+	slices.SortFunc(offsets, func(a, b int64) int { return cmp.Compare(b, a) })
+	return offsets
 }
 
 func nodeOf(info map[string]string) node {

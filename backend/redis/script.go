@@ -35,6 +35,9 @@ var restockText string
 //go:embed lua/settle.lua
 var settleText string
 
+//go:embed lua/id.lua
+var idText string
+
 //go:embed lua/beat.lua
 var beatText string
 
@@ -49,6 +52,7 @@ var (
 	reserveScript = newScript("reserve", prelude+reserveText)
 	restockScript = newScript("restock", prelude+restockText)
 	settleScript  = newScript("settle", prelude+settleText)
+	idScript      = newScript("id", idText)
 	beatScript    = newScript("beat", beatText)
 	adoptScript   = newScript("adopt", adoptText)
 )

@@ -25,9 +25,9 @@ func (s *Store) settle(ctx context.Context, c *call, start time.Time, cause erro
 	if cancelled {
 		undo = "1"
 	}
-	answer, err := s.repeat(settling, &call{key: c.key}, func(*Store) *request {
+	answer, err := s.repeat(settling, &call{key: c.key}, func(*Store, string) (*request, error) {
 		// The copies' own not_after, so that the tombstone outlives them.
-		return &request{script: settleScript, key: c.key, args: c.head(undo, strconv.FormatInt(c.taken, 10))}
+		return &request{script: settleScript, key: c.key, args: c.head(undo, strconv.FormatInt(c.taken, 10))}, nil
 	})
 	if err != nil {
 		if cancelled {

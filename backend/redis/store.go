@@ -25,6 +25,7 @@ type Store struct {
 	watch   *watch
 	clock   serverClock
 	known   known
+	lock    *stateLock
 
 	life  string // random: nonces of this Store begin with it
 	calls atomic.Uint64
@@ -60,27 +61,39 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		ended: make(chan struct{}),
 	}
 	useLog(o.Log)
-	state, err := readState(o.StateFile, o.Namespace)
-	if err != nil {
+	var err error
+	if s.lock, err = lockState(o.StateFile); err != nil {
 		return nil, err
+	}
+	if err := s.open(ctx); err != nil {
+		return nil, errors.Join(err, s.lock.close())
+	}
+	return s, nil
+}
+
+// open is what Open does with the state file locked. It leaves nothing behind if it fails.
+func (s *Store) open(ctx context.Context) error {
+	state, err := readState(s.opts.StateFile, s.opts.Namespace)
+	if err != nil {
+		return err
 	}
 	s.watch = newWatch(&s.opts, state, &s.clock)
 	s.clock.see(0, state.Floor)
 	if s.servers, err = connect(&s.opts, s.watch.connected); err != nil {
-		return nil, err
+		return err
 	}
 	if s.probe, err = connect(&s.opts, nil); err != nil {
-		return nil, errors.Join(err, s.servers.close())
+		return errors.Join(err, s.servers.close())
 	}
 	s.watch.adopted = s.known.forgetPools
 	s.beat(ctx)
 	if err := s.watch.save(s.clock.floor()); err != nil {
-		return nil, errors.Join(err, s.servers.close(), s.probe.close())
+		return errors.Join(err, s.servers.close(), s.probe.close())
 	}
 	beating, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.endBeats = cancel
 	s.beats.Go(func() { s.beatUntilStopped(beating) })
-	return s, nil
+	return nil
 }
 
 // Close waits for the calls under way, at most for the time that each may take, stops the
@@ -99,7 +112,7 @@ func (s *Store) Close() error {
 	s.endBeats()
 	s.beats.Wait()
 	s.work.Wait()
-	s.err = errors.Join(s.servers.close(), s.probe.close(), s.watch.save(s.clock.floor()))
+	s.err = errors.Join(s.servers.close(), s.probe.close(), s.watch.save(s.clock.floor()), s.lock.close())
 	close(s.ended)
 	return s.err
 }

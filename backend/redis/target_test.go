@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -137,30 +138,59 @@ func TestAReplicaIsNotTakenForAMaster(t *testing.T) {
 	}
 }
 
-// A master that became a replica may show a lock as held that its new master has given away.
-func TestADemotedMasterAnswersNothing(t *testing.T) {
+// demoted is a store whose master has become the replica of an empty one, behind a link.
+func demoted(t *testing.T, timeout time.Duration) (s *Store, link *redistest.Link, token int64) {
+	t.Helper()
 	master := redistest.Start(t)
-	o := options(t, master.URL())
-	o.Timeout = 400 * time.Millisecond
-	s := open(t, o)
-	token := mustAcquire(t, s, "k", time.Minute)
+	link = redistest.StartLink(t, master)
+	o := options(t, link.URL())
+	o.Timeout = timeout
+	s = open(t, o)
+	warm(t, s)
+	token = mustAcquire(t, s, "k", time.Minute)
 	mustClaim(t, s, "p", 1, 10, 9)
 	other := redistest.Start(t)
 	master.Do("REPLICAOF", "127.0.0.1", other.Port)
-	expectOutageOf := func(call string, err error) {
-		t.Helper()
-		if !errors.Is(err, backend.ErrUnavailable) {
-			t.Errorf("%s on a replica: %v, want ErrUnavailable", call, err)
-		}
+	return s, link, token
+}
+
+// A master that became a replica may show a lock as held that its new master has given away. It
+// refuses every copy of a call, so that nothing was done is certain.
+func TestADemotedMasterAnswersNothing(t *testing.T) {
+	t.Parallel()
+	s, _, token := demoted(t, 6*time.Second) // so that no answer is late
+	var calls sync.WaitGroup
+	expectOutageOf := func(name string, call func() error) {
+		calls.Go(func() {
+			if err := call(); !errors.Is(err, backend.ErrUnavailable) {
+				t.Errorf("%s on a replica: %v, want ErrUnavailable", name, err)
+			}
+		})
 	}
-	_, err := s.Acquire(t.Context(), scope, "k", time.Minute)
-	expectOutageOf("Acquire", err)
-	_, err = s.Renew(t.Context(), scope, "k", token+1, time.Minute)
-	expectOutageOf("Renew", err)
-	_, err = s.Release(t.Context(), scope, "k", token+1)
-	expectOutageOf("Release", err)
-	if _, err = s.Claim(t.Context(), scope, "p", 100, 10); !errors.Is(err, backend.ErrUnavailable) && !errors.Is(err, backend.ErrStateLost) {
-		t.Errorf("Claim on a replica: %v", err)
+	expectOutageOf("Acquire", func() error { _, err := s.Acquire(t.Context(), scope, "k", time.Minute); return err })
+	expectOutageOf("Renew", func() error { _, err := s.Renew(t.Context(), scope, "k", token+1, time.Minute); return err })
+	expectOutageOf("Release", func() error { _, err := s.Release(t.Context(), scope, "k", token+1); return err })
+	expectOutageOf("Claim", func() error {
+		_, err := s.Claim(t.Context(), scope, "p", 100, 10)
+		if errors.Is(err, backend.ErrStateLost) { // the pool is gone with the rest of the old master's data
+			return backend.ErrUnavailable
+		}
+		return err
+	})
+	calls.Wait()
+}
+
+// The answer to one copy comes too late. The others are refused, which says nothing about that one.
+func TestADemotedMasterWhoseAnswerIsLateLeavesACallInDoubt(t *testing.T) {
+	t.Parallel()
+	s, link, token := demoted(t, 2*time.Second)
+	link.Next(redistest.Rule{DelayAnswer: 2 * s.opts.attemptTime()})
+	ok, err := s.Renew(t.Context(), scope, "k", token+1, time.Minute)
+	if ok || !errors.Is(err, backend.ErrInDoubt) {
+		t.Fatalf("Renew = %v, %v; want ErrInDoubt", ok, err)
+	}
+	if link.Pending() > 0 {
+		t.Fatal("vacuous: no answer was delayed")
 	}
 }
 

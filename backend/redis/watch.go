@@ -9,35 +9,48 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
-
-	"raisinproxy/backend"
 )
 
 // watch knows which servers hold the state, whether acknowledged state was lost, and so what may
-// be done. The heartbeat tells it what it sees; every call asks it. Safe for concurrent use.
+// be done. The heartbeat tells it what it sees; every copy of a call asks it. Safe for concurrent use.
 type watch struct {
 	opts  *Options
 	log   *slog.Logger
 	clock *serverClock
 	look  chan struct{} // asks for a heartbeat now
 
-	mu       sync.Mutex
-	state    state
-	dirty    bool      // state has to be saved soon
-	ready    bool      // a heartbeat has been answered
-	create   bool      // missing pools may be created
-	policies []string  // of maxmemory, that may evict pools
-	earliest int64     // server time before which nothing is granted
-	paused   time.Time // until when nothing is granted since state was lost
-	adopted  func()    // told when the operator has accepted the state
-	saved    time.Time
+	saving    sync.Mutex    // held while the state file is written
+	epoch     atomic.Uint64 // of the judgement: what rests on an older one is not sent
+	mu        sync.Mutex
+	state     state
+	losses    int               // noticed by this proxy
+	saved     int               // how many of them are in the state file
+	judged    map[string]string // by address: masters that calls may rest on, as scripts take it
+	continues map[string]bool   // by address: masters that had everything acknowledged when they took over
+	create    bool              // missing pools may be created
+	maxTTL    time.Duration     // the greatest that any proxy ever had
+	policies  []string          // of maxmemory, that may evict pools
+	earliest  int64             // server time before which nothing is granted
+	paused    time.Time         // until when nothing is granted since state was lost
+	adopted   func()            // told when the operator has accepted the state
 }
 
 func newWatch(o *Options, s state, clock *serverClock) *watch {
-	return &watch{opts: o, log: o.Log, clock: clock, state: s, look: make(chan struct{}, 1), adopted: func() {}}
+	w := &watch{opts: o, log: o.Log, clock: clock, state: s, look: make(chan struct{}, 1), adopted: func() {}}
+	w.judged, w.continues, w.maxTTL = make(map[string]string), make(map[string]bool), o.MaxTTL
+	w.epoch.Store(1)
+	if s.Beats == nil {
+		w.state.Beats = make(map[string]beatState)
+	}
+	// Whatever this machine's clock says, no lease that was lost runs for longer than from now.
+	if w.paused = s.Paused; time.Until(w.paused) > w.maxTTL {
+		w.paused = time.Now().Add(w.maxTTL)
+	}
+	return w
 }
 
 // lookNow has the heartbeat look without waiting for its time.
@@ -48,36 +61,6 @@ func (w *watch) lookNow() {
 	}
 }
 
-// mayGrant gives the server time before which nothing may be granted, or why nothing may at all.
-func (w *watch) mayGrant() (earliest int64, err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	switch {
-	case !w.ready:
-		return 0, errNotReady
-	case !w.opts.ContinueOnLoss && time.Now().Before(w.paused):
-		return 0, fmt.Errorf("%w: acknowledged state was lost, so leases that nobody knows of may run: nothing is granted until they are over", backend.ErrUnavailable)
-	}
-	return w.earliest, nil
-}
-
-// mayCount says whether missing pools may be created, or why inventory has stopped.
-func (w *watch) mayCount() (create bool, err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	switch {
-	case !w.ready:
-		return false, errNotReady
-	case w.state.Lost != "":
-		return false, fmt.Errorf("%w: %s", backend.ErrStateLost, w.state.Lost)
-	case len(w.policies) > 0:
-		return false, fmt.Errorf("%w: maxmemory-policy is %s, which may evict pools; inventory needs noeviction", backend.ErrUnavailable, w.policies[0])
-	}
-	return w.create, nil
-}
-
-var errNotReady = fmt.Errorf("%w: no answer from Redis yet", backend.ErrUnavailable)
-
 // lose stops inventory until the operator has looked, and grants until no lease can
 // be left that was lost.
 func (w *watch) lose(reason string) {
@@ -87,25 +70,24 @@ func (w *watch) lose(reason string) {
 }
 
 func (w *watch) loseLocked(reason string) {
-	if w.state.Lost != "" {
-		return
+	if w.state.Lost != "" && time.Until(w.paused) > w.maxTTL-min(time.Second, w.maxTTL/2) {
+		return // many calls notice the same loss
 	}
-	w.state.Lost, w.dirty = reason, true
-	w.paused = time.Now().Add(w.opts.MaxTTL)
-	w.log.Error("redis lost acknowledged state: inventory has stopped until `raisinproxy adopt`", "reason", reason, "locks_paused", !w.opts.ContinueOnLoss)
+	w.epoch.Add(1)
+	w.paused = time.Now().Add(w.maxTTL)
+	w.state.Paused = w.paused
+	w.losses++
 	w.lookNow() // so that the other proxies learn of it
+	w.log.Error("redis lost acknowledged state: inventory has stopped until `raisinproxy adopt`", "reason", reason, "locks_paused", !w.opts.ContinueOnLoss)
+	if w.state.Lost == "" {
+		w.state.Lost = reason
+	}
 }
 
 func (w *watch) lost() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.state.Lost != ""
-}
-
-// lossError is the error of calls since state was lost.
-func (w *watch) lossError() error {
-	_, err := w.mayCount()
-	return err
 }
 
 // connected is asked about every new connection of calls. A server that the heartbeat has not
@@ -125,6 +107,9 @@ func (w *watch) connected(ctx context.Context, cn *goredis.Conn) error {
 	case !w.knows(s):
 		w.lookNow()
 		err = errors.New("this Redis is another one than before and is being looked at")
+	case w.judgedAnew(epochOf(ctx)):
+		// What was to be sent rests on what was known of the server before this one.
+		return handshakeError(errJudgedAnew)
 	default:
 		return nil
 	}
@@ -149,7 +134,7 @@ func (w *watch) advanced(info map[string]string) {
 	defer w.mu.Unlock()
 	for addr, n := range w.state.Nodes {
 		if n.ReplID == now.ReplID {
-			n.Offset = max(n.Offset, now.Offset)
+			n.Offset = max(n.Offset, acknowledged(info, w.opts.WaitReplicas))
 			w.state.Nodes[addr] = n
 			return
 		}
@@ -157,8 +142,9 @@ func (w *watch) advanced(info map[string]string) {
 	w.lookNow()
 }
 
-// saw compares the masters, by address, with those that were seen before.
-func (w *watch) saw(samples map[string]sample) {
+// saw compares the masters, by address, with those that were seen before. Of those that failed to
+// answer nothing new is known.
+func (w *watch) saw(samples map[string]sample, failed map[string]bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	before := w.state.Nodes
@@ -169,22 +155,34 @@ func (w *watch) saw(samples map[string]sample) {
 		}
 		if len(before) > 0 {
 			changed = true
-			if reason := w.judgeNewcomer(addr, s, samples); reason != "" {
+			reason := w.judgeNewcomer(addr, s, samples, failed)
+			if reason != "" {
 				w.loseLocked(reason)
 			}
+			w.continues[addr] = reason == "" && s.replID2 != ""
 		}
-		w.dirty = true
+		delete(w.judged, addr) // until its beat is looked at
 	}
 	nodes := make(map[string]node, len(samples))
+	for addr, n := range before {
+		if failed[addr] {
+			nodes[addr] = n
+		}
+	}
 	w.policies = nil
 	for addr, s := range samples {
+		if known, ok := find(before, func(_ string, n node) bool { return n.ReplID == s.ReplID }); ok {
+			s.Offset = max(s.Offset, known.Offset)
+		}
 		nodes[addr] = s.node
 		if s.policy != "noeviction" {
 			w.policies = append(w.policies, s.policy)
 		}
 	}
 	w.state.Nodes, w.state.Seen = nodes, time.Now()
+	maps.DeleteFunc(w.judged, func(addr, _ string) bool { _, ok := nodes[addr]; return !ok })
 	if changed {
+		w.epoch.Add(1)
 		w.earliest = w.clock.floor() + w.opts.MaxClockSkew.Microseconds()
 		w.log.Warn("redis is another process or has another history than before", "masters", slices.Sorted(maps.Keys(samples)))
 	}
@@ -192,7 +190,7 @@ func (w *watch) saw(samples map[string]sample) {
 
 // judgeNewcomer says what was lost for certain, or cannot be excluded, now that addr is served by a
 // process or a history that was not seen before; "" if nothing was.
-func (w *watch) judgeNewcomer(addr string, s sample, all map[string]sample) string {
+func (w *watch) judgeNewcomer(addr string, s sample, all map[string]sample, failed map[string]bool) string {
 	before := w.state.Nodes
 	_, same := find(before, func(_ string, n node) bool { return n.RunID == s.RunID })
 	// The process began after the last look.
@@ -200,7 +198,7 @@ func (w *watch) judgeNewcomer(addr string, s sample, all map[string]sample) stri
 	if same && s.replID2 == "" {
 		return "" // a master whose backlog was made anew, for its first replica say
 	}
-	if restarted && !s.aof && w.replaced(addr, all) {
+	if restarted && !s.aof && w.replaced(addr, all, failed) {
 		return "redis was restarted without an AOF"
 	}
 	if from, ok := find(before, func(_ string, n node) bool { return n.ReplID == s.replID2 }); ok {
@@ -212,7 +210,7 @@ func (w *watch) judgeNewcomer(addr string, s sample, all map[string]sample) stri
 	switch {
 	case same:
 		return "a master has been a replica of an unknown one"
-	case !w.replaced(addr, all):
+	case !w.replaced(addr, all, failed):
 		return "" // one more master in a Cluster: it gets its pools with their slots
 	case restarted && s.replID2 == "":
 		return "" // restarted with an AOF: the beat and the pools tell what it has
@@ -222,12 +220,12 @@ func (w *watch) judgeNewcomer(addr string, s sample, all map[string]sample) stri
 
 // replaced tells whether a master that was known is not there any more, or another one has its
 // address.
-func (w *watch) replaced(addr string, all map[string]sample) bool {
+func (w *watch) replaced(addr string, all map[string]sample, failed map[string]bool) bool {
 	if _, ok := w.state.Nodes[addr]; ok {
 		return true
 	}
 	for known := range w.state.Nodes {
-		if _, ok := all[known]; !ok {
+		if _, ok := all[known]; !ok && !failed[known] {
 			return true
 		}
 	}
@@ -243,11 +241,10 @@ func find(nodes map[string]node, is func(addr string, n node) bool) (node, bool)
 	return node{}, false
 }
 
-// beaten notes what the id record said and how far the beats of this proxy have come in it.
-func (w *watch) beaten(beat int64, r idRecord) {
+// identified notes what the id record said.
+func (w *watch) identified(r *idRecord) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.ready = true
 	if w.state.ID != r.id {
 		switch {
 		case w.state.ID == "":
@@ -255,55 +252,71 @@ func (w *watch) beaten(beat int64, r idRecord) {
 			w.log.Info("redis: the operator has adopted the state as it is", "id", r.id, "missing_pools_may_be_created", r.create)
 			w.adopted()
 		default:
-			w.loseLocked("the name space has another id than before")
+			w.loseOnce("the name space has another id than before")
 			return
 		}
-		w.state.ID, w.state.Lost, w.state.Beat, w.dirty = r.id, "", 0, true
+		w.state.ID, w.state.Lost = r.id, ""
+		clear(w.state.Beats)
+		clear(w.judged)
+		w.epoch.Add(1)
 	}
-	switch {
-	case r.lost:
-		w.loseLocked("another proxy noticed it")
-	case r.beat < w.state.Beat:
-		w.loseLocked("the last beats of this proxy are gone")
+	if r.lost {
+		w.loseOnce("another proxy noticed it")
 	}
-	w.state.Beat, w.create = beat, r.create
+	if w.create != r.create {
+		w.create = r.create
+		w.epoch.Add(1)
+	}
+	w.maxTTL = max(w.maxTTL, r.maxTTL)
+}
+
+// loseOnce is for what is seen again at each heartbeat. mu is held.
+func (w *watch) loseOnce(reason string) {
+	if w.state.Lost == "" {
+		w.loseLocked(reason)
+	}
 }
 
 // gone is for a name space without an id record.
 func (w *watch) gone(reason string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.ready = true
-	w.loseLocked(reason)
+	w.loseOnce(reason)
 }
 
-func (w *watch) proxy() (name, id string, beat int64, lost bool) {
+func (w *watch) lossOf() (id, lost string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.state.Proxy, w.state.ID, w.state.Beat, w.state.Lost != ""
+	return w.state.ID, w.state.Lost
 }
 
-// saveEvery is how old the state file may be if nothing else than counts has changed.
-const saveEvery = 10 * time.Second
-
-// saveIfDue writes the state file if that is worth it.
-func (w *watch) saveIfDue(floor int64) error {
-	w.mu.Lock()
-	due := w.dirty || time.Since(w.saved) >= saveEvery
-	w.mu.Unlock()
-	if !due {
-		return nil
-	}
-	return w.save(floor)
-}
-
-// save writes the state file.
+// save writes the state file. Nothing older is written over it.
 func (w *watch) save(floor int64) error {
+	w.saving.Lock()
+	defer w.saving.Unlock()
 	w.mu.Lock()
 	w.state.Floor = floor
-	copied := w.state
-	copied.Nodes = maps.Clone(w.state.Nodes)
-	w.dirty, w.saved = false, time.Now()
+	copied, losses := w.state, w.losses
+	copied.Nodes, copied.Beats = maps.Clone(w.state.Nodes), maps.Clone(w.state.Beats)
 	w.mu.Unlock()
-	return copied.write(w.opts.StateFile)
+	if err := copied.write(w.opts.StateFile); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.saved = losses
+	return nil
+}
+
+// saveLoss writes the state file if a loss is not in it yet.
+func (w *watch) saveLoss() {
+	w.mu.Lock()
+	unsaved := w.saved < w.losses
+	w.mu.Unlock()
+	if !unsaved {
+		return
+	}
+	if err := w.save(w.clock.floor()); err != nil {
+		w.log.Error("redis: a loss cannot be saved: this proxy does not know of it when it is started again", "error", err)
+	}
 }

@@ -235,6 +235,7 @@ func (c *Config) keys() []key {
 		{"locks.redis.on_state_loss", oneOf(&r.OnStateLoss, "pause", "continue")},
 		{"locks.redis.max_clock_skew_ms", duration(&r.MaxClockSkew, time.Millisecond, 0, daySecs*1000)},
 		{"locks.redis.retention_hours", duration(&r.Retention, time.Hour, 1, 365*24)},
+		{"locks.redis.retention_secs", duration(&r.Retention, time.Second, 1, 365*daySecs)},
 		{"locks.redis.wait_replicas", integer(&r.WaitReplicas, 0, 1000)},
 		{"locks.redis.wait_timeout_ms", duration(&r.WaitTimeout, time.Millisecond, 1, daySecs*1000)},
 		{"locks.redis.state_file", text(&r.StateFile)},

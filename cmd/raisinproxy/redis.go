@@ -57,6 +57,9 @@ func (k *checker) checkRedis() {
 			k.add("locks.redis.state_file", "cannot be kept: %v", err)
 		}
 	}
+	if k.doc.has("locks.redis.retention_hours") && k.doc.has("locks.redis.retention_secs") {
+		k.add("locks.redis.retention_secs", "takes the place of retention_hours: give one of them")
+	}
 	if r.Namespace == "" && !k.wrong("locks.redis.namespace") {
 		k.add("locks.redis.namespace", "must not be empty")
 	}

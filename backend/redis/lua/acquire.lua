@@ -1,8 +1,8 @@
--- acquire: ttl ms, retention ms, floor, server microseconds before which nothing is granted, answered nonces...
--- -> GRANTED token expires_ms | HELD token | EXHAUSTED | EARLY | LATE | GIVENUP
+-- acquire: ttl ms, retention ms, floor, server microseconds before which nothing is granted, what was judged, answered nonces...
+-- -> GRANTED token expires_ms | HELD token | EXHAUSTED | EARLY | JUDGE | NOBEAT | LATE | GIVENUP
 --
 -- Fields of a lock: t its last token; r the retention that it was granted with, while it is not released.
-local ttl, retention, floor, earliest = ARGV[4], ARGV[5], ARGV[6], ARGV[7]
+local ttl, retention, floor, earliest, judged = ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8]
 local fields = redis.pcall('HMGET', key, 't', 'r', record)
 if fields.err then return fields end -- the key is somebody else's
 local last, answer, held = fields[1] or '0', fields[3], live(fields[2])
@@ -20,6 +20,10 @@ if less(not_after, now) then return {'LATE', now} end
 
 if held then return decline('HELD', last) end
 if less(now, earliest) then return decline('EARLY') end
+if last == '0' then
+    local not_yet = unjudged(judged)
+    if not_yet then return not_yet end
+end
 
 local token = math.max(tonumber(last) + 1, tonumber(now), tonumber(floor) + 1)
 if token >= 9007199254740992 then return decline('EXHAUSTED') end
@@ -28,5 +32,5 @@ local expires = digits(now_ms + tonumber(ttl))
 local refused = first('HSET', key, 't', token, 'r', retention, record, not_after .. ' GRANTED ' .. token .. ' ' .. expires)
 if refused then return refused end
 redis.call('PEXPIRE', key, digits(tonumber(ttl) + tonumber(retention)))
-forget(8)
+forget(9)
 return {'GRANTED', now, token, expires}

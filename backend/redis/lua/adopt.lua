@@ -7,5 +7,5 @@ if init and fields[1] then return {'EXISTS', fields[1]} end
 if not init and not fields[1] then return {'NOID'} end
 local before = fields[1] and fields[1] .. ' ' .. (fields[2] or '') or ''
 if not string.find(' ' .. before .. ' ', ' ' .. known .. ' ', 1, true) then before = before .. ' ' .. known end
-redis.call('HSET', key, 'id', id, 'before', before, 'create', create, 'lost', '0')
+redis.call('HSET', key, 'id', id, 'before', before, 'create', create, 'lost', '0', 'beats', '') -- whatever beats are missing now may be missing
 return {'ADOPTED', before}

@@ -20,10 +20,20 @@ local time = redis.call('TIME')
 local now = time[1] .. string.rep('0', 6 - #time[2]) .. time[2]
 local now_ms = math.floor(tonumber(now) / 1000)
 
+-- Whoever works with this time makes tokens and deadlines that nothing can pass.
+if #now > 16 or #now == 16 and now >= '9007199254740992' then return {'CLOCK', now} end
+
 -- less compares two decimal integers, neither negative nor with leading zeros.
 local function less(a, b)
     if #a ~= #b then return #a < #b end
     return a < b
+end
+
+-- strange tells whether a pool has values that no script of ours writes, '-3' or '07' say. To less, which
+-- knows plain numbers only, they would be any number at all.
+local function strange(units, seq)
+    local function plain(text) return text == '0' or string.find(text, '^[1-9]%d*$') and not less('9223372036854775807', text) end
+    return units and not (plain(units) and plain(seq))
 end
 
 local function words(text)
@@ -45,6 +55,25 @@ end
 -- refusal is for answers that write nothing: a write of nothing, which a server that is no
 -- master or cannot write refuses. Its data may be old: no answer may rest on it.
 local function refusal() return first('HDEL', key, '!') end
+
+-- unjudged is for what would be wrong on a server without its data: making a pool, granting a lock without a
+-- token. It gives an answer unless this process with this history is the one that the proxy has judged
+-- (a connection proves neither) and the beat that tells of its data is still there. It changes nothing.
+-- judged is 'run_id replid beat key-of-the-beat'. That key is read without being declared: it is on this
+-- master, but seldom in the slot of the script's own key.
+local function unjudged(judged)
+    local run, repl, name, beat = string.match(judged, '^(%S+) (%S+) (%S+) (.*)$')
+    if not run then return {'JUDGE', now} end
+    local server, replication = redis.pcall('INFO', 'server'), redis.pcall('INFO', 'replication')
+    if type(server) == 'table' then return server end
+    if type(replication) == 'table' then return replication end
+    if not string.find(server, '\nrun_id:' .. run .. '\r', 1, true) then return {'JUDGE', now} end
+    if not string.find(replication, '\nmaster_replid:' .. repl .. '\r', 1, true) then return {'JUDGE', now} end
+    local gen = redis.pcall('HMGET', beat, 'gen')
+    if gen.err then return {err = 'TRYAGAIN the beat of this master cannot be read: ' .. gen.err} end
+    if not gen[1] then return refusal() or {'NOBEAT', now} end
+    if gen[1] ~= name then return {'JUDGE', now} end
+end
 
 -- live tells whether the lock has a holder; retention is its field r. A key lives for lease +
 -- retention: no deadline is stored, because MIGRATE carries times to live but not clocks.

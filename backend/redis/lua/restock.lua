@@ -1,9 +1,10 @@
--- restock: n, known gen, known seq, answered nonces...
--- -> RESTOCKED remaining gen seq | NOPOOL | OVERFLOW | LOST | LATE | GIVENUP
-local n, known_gen, known_seq = ARGV[4], ARGV[5], ARGV[6]
+-- restock: n, known gen, known seq, what was judged, answered nonces...
+-- -> RESTOCKED remaining gen seq | NOPOOL | OVERFLOW | LOST | JUDGE | NOBEAT | STRANGE units seq | LATE | GIVENUP
+local n, known_gen, known_seq, judged = ARGV[4], ARGV[5], ARGV[6], ARGV[7]
 local fields = redis.pcall('HMGET', key, 'n', 'gen', 'seq', record)
 if fields.err then return fields end -- the key is somebody else's
 local units, gen, seq, answer = fields[1], fields[2] or '', fields[3] or '0', fields[4]
+if strange(units, seq) then return refusal() or {'STRANGE', now, units, seq} end
 if known_gen ~= '' and (not units or gen ~= known_gen or less(seq, known_seq)) then return refusal() or {'LOST', now} end
 if answer then
     local said = words(answer)
@@ -12,7 +13,11 @@ if answer then
 end
 if less(not_after, now) then return {'LATE', now} end
 
-if not units then return decline('NOPOOL') end
+if not units then
+    local not_yet = unjudged(judged) -- a pool that is gone with everything else is not one that never was
+    if not_yet then return not_yet end
+    return decline('NOPOOL')
+end
 local refused = first('HINCRBY', key, 'n', n)
 if refused then
     if string.find(refused.err, 'overflow', 1, true) then return decline('OVERFLOW', units, gen, seq) end
@@ -22,5 +27,5 @@ redis.call('PERSIST', key) -- a note about a call that was given up may have mad
 redis.call('HINCRBY', key, 'seq', '1')
 fields = redis.call('HMGET', key, 'n', 'seq')
 redis.call('HSET', key, record, not_after .. ' RESTOCKED ' .. fields[1])
-forget(7)
+forget(8)
 return {'RESTOCKED', now, fields[1], gen, fields[2]}

@@ -24,6 +24,7 @@ const (
 	repeated  = "Dropped|Duplicated|Copy|Repeated|Time"
 	cancelled = "Cancelled|Doubt|AfterItsLease|TooLate"
 	outage    = "Gone|ReplicaIsNot|Demoted"
+	judged    = "NotTheOneThatWasJudged|TheLastJudgement"
 	loss      = "AOF|Lost|Adopt|Wiped|Notic|PoolThat|Failover|Restart|OwnCount"
 )
 
@@ -96,19 +97,46 @@ var mutants = []mutant{
 	one("redirects not followed", "Slots", "call.go", "at, asking = s.redirect(ctx, err)", ""),
 	one("asked without ASKING", "Slots", "call.go", "return s.servers.at(ctx, addr), true", "return s.servers.at(ctx, addr), false"),
 	one("WAIT ignored", "WaitForReplicas", "call.go", "if r.short && answer.changed() {", "if false {"),
+	one("a late answer is taken for a refusal", "WhoseAnswerIsLate", "call.go", "c.copied = true\n", ""),
 	one("any eviction policy will do", "MayEvict", "watch.go", `if s.policy != "noeviction" {`, "if false {"),
 
 	one("the seq check removed", loss, "lua/claim.lua", "or less(seq, known_seq)", ""),
 	one("the gen check removed", loss, "lua/claim.lua", "or gen ~= known_gen ", ""),
 	one("a missing pool is made anew", loss, "lua/claim.lua", "not units or gen ~= known_gen or", "units and (gen ~= known_gen) or units and"),
 	one("the replid check removed", "Lagging", "watch.go", "if from.Offset < s.second {", "if true {"),
-	one("offsets not sampled along with the calls", "AlongWith", "watch.go", "n.Offset = max(n.Offset, now.Offset)", ""),
-	one("a restart without AOF is no loss", "WithoutAOF", "watch.go", "if restarted && !s.aof && w.replaced(addr, all) {", "if false {"),
-	one("beats not compared", "OldAOF", "watch.go", "case r.beat < w.state.Beat:", "case false:"),
-	one("another id is taken", "Wiped|Adopt", "heartbeat.go", `if seen != "" {`, "if false {"),
+	one("offsets not sampled along with the calls", "AlongWith", "watch.go", "n.Offset = max(n.Offset, acknowledged(info, w.opts.WaitReplicas))", ""),
+	one("a restart without AOF is no loss", "WithoutAOF", "watch.go", "if restarted && !s.aof && w.replaced(addr, all, failed) {", "if false {"),
+	one("beats not compared", "OldAOF", "beat.go", "case ok && b.Last < known.Last &&", "case false &&"),
+	one("another id is taken", "Wiped|Adopt", "beat.go", `if seen != "" {`, "if false {"),
 	one("pools are created after every adopt", "WithoutAOFStops|Wiped", "lua/claim.lua", "if not create then", "if false then"),
 	one("a loss is forgotten over a restart", "OverARestart", "statefile.go", "json:\"lost,omitempty\"", "json:\"-\""),
-	one("a loss stays with who noticed it", "StopsTheOthers", "lua/beat.lua", "if fields[1] == ARGV[3] then", "if false then"),
-	one("locks go on after a loss", "WithoutAOFStops", "watch.go", "case !w.opts.ContinueOnLoss && time.Now().Before(w.paused):", "case false:"),
+	one("a loss stays with who noticed it", "StopsTheOthers", "lua/id.lua", "if fields[1] == ARGV[1] and lost ~= '1' then", "if false then"),
+	one("locks go on after a loss", "WithoutAOFStops", "evidence.go", "if !w.opts.ContinueOnLoss && time.Now()", "if false && time.Now()"),
 	one("unknown servers are taken as they are", "NotLookedAt", "watch.go", "case !w.knows(s):", "case !w.knows(s) && false:"),
+
+	mutant{"evidence taken once for a call", "CallsThatWait|ClockWentBack", []edit{
+		{"call.go", "	forget []string // nonces that were answered\n", "	forget []string // nonces that were answered\n	first  *evidence\n"},
+		{"call.go", "		if e, err = c.judge(addr); err != nil {\n			return nil, err\n		}\n", "		if c.first != nil {\n			e = *c.first\n		} else if e, err = c.judge(addr); err != nil {\n			return nil, err\n		}\n		e.epoch, c.first = 0, &e\n"},
+	}},
+	one("what waits in the queue is sent whatever was judged since", judged, "lane.go", "if r.epoch != 0 && r.epoch != epoch {", "if false {"),
+	one("a new connection carries what is out of date", judged, "watch.go", "case w.judgedAnew(epochOf(ctx)):", "case false:"),
+	one("another process is taken for the one that was judged", judged, "lua/prelude.lua", "if not string.find(server, ", "if not string.find('\\nrun_id:' .. run .. '\\r', "),
+	one("another history is taken for the one that was judged", judged, "lua/prelude.lua", "if not string.find(replication, ", "if not string.find('\\nmaster_replid:' .. repl .. '\\r', "),
+	one("a beat made anew is taken for the old one", judged, "lua/prelude.lua", "if gen[1] ~= name then", "if false then"),
+	one("pools are made without looking at the beat", judged+"|WipedRedis", "lua/prelude.lua", "if not gen[1] then return refusal() or {'NOBEAT', now} end", "if not gen[1] then return end"),
+	one("a pool that is gone is said never to have been", judged+"|WipedRedis", "lua/restock.lua", "if not_yet then", "if false then"),
+	one("locks without a token are granted unjudged", judged+"|WipedRedis", "lua/acquire.lua", "if last == '0' then", "if false then"),
+	one("a missing beat is made in silence", "ANewProxyMisses|OneShard", "lua/beat.lua", "if make == '' then", "if false then"),
+	one("beats that others have made are not missed", "ANewProxyMisses", "beat.go", `; !known && listed == ""`, "; !known"),
+	one("units that nobody writes are taken", "UnitsThat", "lua/prelude.lua", "return units and not (plain(units) and plain(seq))", "return false"),
+	one("a clock beyond all tokens is believed", "ClockFar", "servertime.go", "return micros < backend.MaxToken", "return micros < backend.MaxToken || micros > 0"),
+	one("tokens are made of a clock beyond them", "ClockFar", "lua/prelude.lua", "then return {'CLOCK', now} end", "then do end end"),
+	one("a pause is forgotten over a restart", "OutlivesTheProxy", "statefile.go", "json:\"paused,omitzero\"", "json:\"-\""),
+	one("a loss is told before it is saved", "OutlivesTheProxy|ThatACallNotices", "watch.go", "if !unsaved {", "if !unsaved || true {"),
+	one("a second loss is nothing", "ASecond", "watch.go", "if w.state.Lost != \"\" && ", "if w.state.Lost != \"\" || "),
+	one("two proxies share a state file", "OfOneProxyOnly", "statelock.go", "syscall.LOCK_EX|", "syscall.LOCK_SH|"),
+	one("a floor beyond all tokens is taken", "FloorBeyond", "statefile.go", "if old.Floor >= backend.MaxToken {", "if old.Floor < -backend.MaxToken {"),
+	one("what no replica has counts as acknowledged", "PlannedFailover", "sample.go", "if wait == 0 {", "if true {"),
+	one("a missing pool is said never to have been", "WithoutAOFStops", "inventory.go", "if !mayCreate { // so", "if false && mayCreate { // so"),
+	one("a failed handshake is in doubt", "NeverEnds", "dial.go", "c.ready = c.asked", "c.ready = true"),
 }
