@@ -59,12 +59,13 @@ func (c *crasher) crash(t *testing.T, m *machine, unsynced, depth int) {
 	after := m.crashed(vfs.CrashCloneCfg{UnsyncedDataPercent: unsynced, RNG: c.random})
 	c.crashes++
 	if depth == 0 && c.crashes%4 == 0 {
-		at := 1 + c.random.IntN(60)
+		var left atomic.Int64 // several goroutines of the store write
+		left.Store(1 + c.random.Int64N(60))
 		after.meet = func(op errorfs.Op) error {
 			if op.Kind.ReadOrWrite() != errorfs.OpIsWrite {
 				return nil
 			}
-			if at--; at == 0 {
+			if left.Add(-1) == 0 {
 				c.deeper++
 				c.crash(t, after, unsynced, depth+1)
 			}
