@@ -21,7 +21,7 @@ ARGS ?=
 HOTPATHS = ^Benchmark(RelayFrames|PlanLookup|PlanShape|Plan|AcquireRelease|ClaimHotPool|Encode|Step)$$
 
 # Programs under testdata, which ./... leaves out.
-PROGRAMS = ./testdata/clients/... ./testdata/bench/... ./backend/inprocess/testdata/mutants ./backend/redis/testdata/mutants ./torture/testdata/mutants
+PROGRAMS = ./testdata/clients/... ./testdata/bench/... ./backend/inprocess/testdata/mutants ./backend/redis/testdata/mutants ./internal/torture/testdata/mutants
 
 GOLANGCI_VERSION = v2.15.0
 # A linter built by an older Go refuses a newer one's code.
@@ -100,4 +100,4 @@ kill: ## kills the server ten times in the middle of 10,000 claims each and coun
 mutants: ## breaks the stores in some 250 ways and wants each noticed, by unit tests and by histories: an hour
 	$(GO) run ./backend/inprocess/testdata/mutants $(ARGS)
 	$(GO) run ./backend/redis/testdata/mutants $(ARGS)
-	$(GO) run ./torture/testdata/mutants $(ARGS)
+	$(GO) run ./internal/torture/testdata/mutants $(ARGS)

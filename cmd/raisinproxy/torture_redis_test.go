@@ -9,7 +9,7 @@ import (
 
 	"raisinproxy/backend/history"
 	"raisinproxy/backend/redis/redistest"
-	"raisinproxy/torture"
+	"raisinproxy/internal/torture"
 )
 
 // redisTimeout is for one call of a proxy, in these tests.

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"raisinproxy/backend/history"
-	"raisinproxy/torture"
+	"raisinproxy/internal/torture"
 )
 
 var (

@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"raisinproxy/backend/redis/redistest"
-	"raisinproxy/torture"
+	"raisinproxy/internal/torture"
 )
 
 // twoProxies are two processes on one Redis of any kind, which others may use too.

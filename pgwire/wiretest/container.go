@@ -10,7 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"raisinproxy/containers"
+	"raisinproxy/internal/containers"
 )
 
 // startContainer runs a PostgreSQL in a container, with the rules and the settings that

@@ -18,7 +18,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"go.uber.org/goleak"
 
-	"raisinproxy/containers"
+	"raisinproxy/internal/containers"
 )
 
 // Passwords are those of the users that have one on the servers of scripts about

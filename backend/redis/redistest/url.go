@@ -8,7 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"raisinproxy/containers"
+	"raisinproxy/internal/containers"
 )
 
 // EnvURL names a Redis for the tests that can share one. They use name spaces of
