@@ -27,6 +27,9 @@
 //	folder.go    the data folder: its lock, and whether it is whole
 //	ledger*.go   what was synced, below pebble, which does not notice all damage
 //	repair.go    what can be read of a damaged store
+//	backup.go    a copy of a store, while it is used
+//	backuptarget.go  the folder that the copy goes to
+//	pause.go     nothing is granted while unknown leases may run
 //	inode*.go    whether the folder is still where it was
 //	failstop.go  the disk below pebble, which fails once and then for good
 //	pebble.go    the options of the store on disk

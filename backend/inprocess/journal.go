@@ -52,10 +52,11 @@ type journal struct {
 	disk   *failStop // below db
 	ledger *ledger   // below disk
 
-	work     chan struct{} // there is an open group; room for one
-	closing  chan struct{} // closed by close
-	poisoned chan struct{} // closed when fault is set
-	ended    chan struct{} // closed when the goroutine is gone and the folder free
+	work     chan struct{}  // there is an open group; room for one
+	closing  chan struct{}  // closed by close
+	poisoned chan struct{}  // closed when fault is set
+	ended    chan struct{}  // closed when the goroutine is gone and the folder free
+	readers  sync.WaitGroup // of db, besides the goroutine
 	fault    atomic.Pointer[error]
 	closeErr error // of the store on disk; read when ended
 

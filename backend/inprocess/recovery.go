@@ -23,6 +23,7 @@ func (s *Store) recover(j *journal, home *folder, r *recovery) error {
 	if err := home.markFull(); err != nil {
 		return whyNot(home.path, err)
 	}
+	s.pause = r.pause
 	s.tokens.last.Store(r.ceiling)
 	j.ceiling = r.ceiling
 	s.journal = j
@@ -40,24 +41,30 @@ type recovery struct {
 	sameBoot bool         // the machine was not restarted since the deadlines were written
 	opening  pebble.Batch // what has to be changed on disk
 	ceiling  int64
+	pause    pause // as found, and then as it is
 }
 
 // readFolder reads every record of a store, and changes nothing in its folder: a
 // store that cannot be read as a whole is not to be opened for writing, because
 // pebble then deletes what it has no use for. It is called once.
-func (r *recovery) readFolder(home *folder, log *slog.Logger) (err error) {
+func (r *recovery) readFolder(home *folder, log *slog.Logger) error {
+	return home.readStore(log, func(db *pebble.DB) error { return r.read(db, home.isMarked()) })
+}
+
+// readStore opens a store for reading, and closes it.
+func (f *folder) readStore(log *slog.Logger, read func(*pebble.DB) error) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = fmt.Errorf("%w: %v", errPanic, cause) // of a damaged file
 		}
 	}()
 	var failed atomic.Pointer[error]
-	opts := readOptions(home.fs, log, func(err error) { failed.CompareAndSwap(nil, &err) })
+	opts := readOptions(f.fs, log, func(err error) { failed.CompareAndSwap(nil, &err) })
 	opts.ReadOnly = true
-	opts.Lock = home.lock
-	db, err := pebble.Open(home.path, opts)
+	opts.Lock = f.lock
+	db, err := pebble.Open(f.path, opts)
 	if err == nil {
-		err = r.readAndClose(db, home.isMarked())
+		err = readAndClose(db, read)
 	}
 	if cause := failed.Load(); cause != nil {
 		err = errors.Join(*cause, err)
@@ -65,12 +72,25 @@ func (r *recovery) readFolder(home *folder, log *slog.Logger) (err error) {
 	return err
 }
 
-func (r *recovery) readAndClose(db *pebble.DB, whole bool) (err error) {
+func readAndClose(db *pebble.DB, read func(*pebble.DB) error) (err error) {
 	defer func() { err = errors.Join(err, db.Close()) }() // after a panic too: it frees the folder
-	return r.read(db, whole)
+	return read(db)
 }
 
 func (r *recovery) read(db *pebble.DB, whole bool) error {
+	if err := checkFormat(db, whole); err != nil {
+		return err
+	}
+	then, err := readMeta(db, bootKey)
+	if err != nil {
+		return err
+	}
+	r.sameBoot = then == r.boot
+	return eachRecord(db, r.take)
+}
+
+// checkFormat tells whether a store is one that this version of the program can read.
+func checkFormat(db pebble.Reader, whole bool) error {
 	format, err := readMeta(db, formatKey)
 	switch {
 	case err != nil:
@@ -80,16 +100,11 @@ func (r *recovery) read(db *pebble.DB, whole bool) error {
 	case format != "" && format != formatVersion && format != unledgeredFormat:
 		return fmt.Errorf("its format is %q, and this version of the program reads %q", format, formatVersion)
 	}
-	then, err := readMeta(db, bootKey)
-	if err != nil {
-		return err
-	}
-	r.sameBoot = then == r.boot
-	return r.readAll(db)
+	return nil
 }
 
 // readMeta reads a text; "" if there is none.
-func readMeta(db *pebble.DB, key []byte) (string, error) {
+func readMeta(db pebble.Reader, key []byte) (string, error) {
 	value, closer, err := db.Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {
 		return "", nil
@@ -101,7 +116,8 @@ func readMeta(db *pebble.DB, key []byte) (string, error) {
 	return copied, closer.Close()
 }
 
-func (r *recovery) readAll(db *pebble.DB) error {
+// eachRecord gives every record of a store.
+func eachRecord(db pebble.Reader, take func(key, value []byte) error) error {
 	records, err := db.NewIter(nil)
 	if err != nil {
 		return err
@@ -109,7 +125,7 @@ func (r *recovery) readAll(db *pebble.DB) error {
 	for ok := records.First(); ok; ok = records.Next() {
 		value, err := records.ValueAndErr()
 		if err == nil {
-			err = r.take(records.Key(), value)
+			err = take(records.Key(), value)
 		}
 		if err != nil {
 			return errors.Join(fmt.Errorf("%.60q: %w", records.Key(), err), records.Close())
@@ -131,8 +147,11 @@ func (r *recovery) take(key, value []byte) error {
 		return err
 	case metaPrefix:
 		var err error
-		if bytes.Equal(key, ceilingKey) {
+		switch {
+		case bytes.Equal(key, ceilingKey):
 			r.ceiling, err = readInt(value)
+		case bytes.Equal(key, pauseKey):
+			r.pause, err = readPause(value)
 		}
 		return err
 	}

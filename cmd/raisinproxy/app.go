@@ -24,6 +24,7 @@ type App struct {
 	cfg      *Config
 	log      *slog.Logger
 	backend  backend.Backend // nil: the locks are disabled
+	control  *control        // nil: there is no data folder, or it has no room for a socket
 	server   *pgwire.Server
 	listener net.Listener
 	renewal  *renewal
@@ -42,6 +43,7 @@ func NewApp(ctx context.Context, cfg *Config, log *slog.Logger) (*App, error) {
 		if a.backend, err = openBackend(ctx, &cfg.Locks, log); err != nil {
 			return nil, errors.Join(err, a.Close())
 		}
+		a.openControl()
 	}
 	policy, err := newPolicy(cfg) // after the backend, in whose folder the secret of salts is
 	if err != nil {
@@ -114,7 +116,10 @@ func openBackend(ctx context.Context, c *LocksConfig, log *slog.Logger) (backend
 		ReapInterval:  c.ReaperInterval,
 		MaxPools:      c.MaxPoolsPerTenant,
 		VerifyAnswers: c.InProcess.Verify == "answer",
+		MaxTTL:        c.MaxTTL,
 		Log:           log,
+
+		ContinueOnRestore: c.InProcess.OnRestore == "continue",
 	}
 	if c.InProcess.DataDir == "" {
 		return inprocess.New(opts), nil
@@ -124,6 +129,18 @@ func openBackend(ctx context.Context, c *LocksConfig, log *slog.Logger) (backend
 		return nil, err // not a nil *Store in an interface
 	}
 	return store, nil
+}
+
+// openControl lets commands ask for things of a durable store.
+func (a *App) openControl() {
+	store, ok := a.backend.(*inprocess.Store)
+	if !ok || store.Immediate() {
+		return
+	}
+	var err error
+	if a.control, err = listenControl(a.cfg.Locks.InProcess.DataDir, store, a.log); err != nil {
+		a.log.Warn("commands cannot reach this server: `raisinproxy backup` needs it stopped", "error", err)
+	}
 }
 
 // Addr is where the server listens.
@@ -174,6 +191,10 @@ func (a *App) Close() error {
 	err := a.listener.Close()
 	if errors.Is(err, net.ErrClosed) {
 		err = nil
+	}
+	if a.control != nil {
+		err = errors.Join(err, a.control.close())
+		a.control = nil
 	}
 	if a.backend != nil {
 		err = errors.Join(err, a.backend.Close())

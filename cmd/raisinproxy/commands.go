@@ -30,8 +30,9 @@ Prints version, commit and Go version, as raisinproxy --version does.
 // commands are all that there are, by name.
 func commands() map[string]command {
 	return map[string]command{
-		"adopt": {adoptHelp, adopt},
-		"help":  {helpText, help},
+		"adopt":  {adoptHelp, adopt},
+		"backup": {backupHelp, backup},
+		"help":   {helpText, help},
 		"passwd": {passwdHelp, func(_ context.Context, _ *options, args []string, std streams) error {
 			if len(args) != 1 {
 				return usagef("passwd takes one argument: raisinproxy passwd USER")
