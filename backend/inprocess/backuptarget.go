@@ -45,7 +45,7 @@ func isInside(disk vfs.FS, path string, outer *folder) bool {
 	where := inodeOf(outer.fs.Stat(outer.path))
 	for {
 		here := inodeOf(disk.Stat(path))
-		if here.known && here.is(where) || !here.known && path == outer.path {
+		if here.known && here.is(where) || !here.known && disk == outer.fs && path == outer.path {
 			return true
 		}
 		parent := disk.PathDir(path)

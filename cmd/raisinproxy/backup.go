@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -80,6 +81,9 @@ func (c *LocksConfig) hasDataDir() error {
 // makeBackup has it made by the server that has the folder open, or makes it itself if
 // there is none.
 func makeBackup(ctx context.Context, c *LocksConfig, dest string) (inprocess.BackupReport, error) {
+	if _, err := os.Stat(c.InProcess.DataDir); err != nil {
+		return inprocess.BackupReport{}, err
+	}
 	reply, err := askServer(ctx, c.InProcess.DataDir, controlRequest{Backup: dest})
 	if !errors.Is(err, errNoServer) {
 		return inprocess.BackupReport{Pools: reply.Pools, AsOf: reply.AsOf}, err

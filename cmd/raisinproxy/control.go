@@ -108,7 +108,7 @@ func (c *control) backup(ctx context.Context, dest string) controlReply {
 		if cause := context.Cause(ctx); cause != nil {
 			err = fmt.Errorf("%w: %w", cause, err)
 		}
-		c.log.Error("a backup failed; the store goes on", "folder", dest, "error", err)
+		c.log.Warn("a backup failed; the store goes on", "folder", dest, "error", err)
 		return controlReply{Error: err.Error()}
 	}
 	c.log.Info("backup made", "folder", dest, "pools", report.Pools, "as_of", report.AsOf)
