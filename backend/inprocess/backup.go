@@ -137,8 +137,8 @@ func (r *backupReader) backup(ctx context.Context, home *folder, disk vfs.FS, de
 		r.err = source(stop, func(db pebble.Reader) error { return r.read(reading, db) })
 	}()
 	err = to.write(r, home)
-	if err == nil {
-		err = ctx.Err()
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
 	}
 	if err != nil {
 		return BackupReport{}, errors.Join(fmt.Errorf("the backup in %s failed: %w", dest, err), to.abandon())
@@ -181,6 +181,9 @@ func (r *backupReader) read(ctx context.Context, db pebble.Reader) error {
 	})
 	if err == nil {
 		err = send()
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		return cause // and not at which record
 	}
 	return err
 }

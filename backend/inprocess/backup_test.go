@@ -249,7 +249,7 @@ func TestAnyFailureOfABackup(t *testing.T) {
 			_, err := to.backupTo(t.Context(), s)
 			if err != nil {
 				failed++
-				if !errors.Is(err, syscall.ENOSPC) {
+				if !errors.Is(err, syscall.ENOSPC) || errors.Is(err, backend.ErrUnwritable) {
 					t.Errorf("operation %d: %v, which does not name the cause", at, err)
 				}
 			}

@@ -1,6 +1,7 @@
 package inprocess
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -87,7 +88,7 @@ func takeEmpty(disk vfs.FS, path string) (made bool, err error) {
 func (t *backupTarget) write(r *backupReader, source *folder) error {
 	j := newJournal(slog.New(slog.DiscardHandler)) // that it cannot be written is told by the error
 	if err := j.openDB(t.home, ledgerRecord{}, false); err != nil {
-		return err
+		return cmp.Or(j.cause, err)
 	}
 	err := t.fill(j, r)
 	if errors.Is(err, errPanic) {
@@ -97,8 +98,8 @@ func (t *backupTarget) write(r *backupReader, source *folder) error {
 		err = j.db.Flush()
 	}
 	err = errors.Join(err, j.closeDB())
-	if fault := j.fault.Load(); fault != nil {
-		return *fault // nothing that pebble says after it counts
+	if j.unwritable() != nil {
+		return j.cause // nothing that pebble says after it counts
 	}
 	if err == nil {
 		err = copySalts(source, t.home.path)

@@ -146,7 +146,7 @@ func (j *journal) closeDB() error {
 func (j *journal) openDB(home *folder, known ledgerRecord, strict bool) error {
 	j.ledger = newLedger(home, strict)
 	if err := j.ledger.begin(home, known); err != nil {
-		return errors.Join(fmt.Errorf("cannot write to the data folder: %w", err), j.ledger.close())
+		return errors.Join(fmt.Errorf("cannot write to the folder: %w", err), j.ledger.close())
 	}
 	j.disk = &failStop{FS: j.ledger, onFailure: j.poison}
 	opts := pebbleOptions(j.disk, j.log)

@@ -59,6 +59,9 @@ func backup(ctx context.Context, o *options, args []string, std streams) error {
 	ctx, stop := endOnSignal(ctx, std.err)
 	defer stop()
 	report, err := makeBackup(ctx, &cfg.Locks, dest)
+	if err != nil && ctx.Err() != nil {
+		return errors.New("backup: interrupted")
+	}
 	if err != nil {
 		return fmt.Errorf("backup: %w", err)
 	}

@@ -105,9 +105,6 @@ func (c *control) backup(ctx context.Context, dest string) controlReply {
 	}
 	report, err := c.store.Backup(ctx, dest)
 	if err != nil {
-		if cause := context.Cause(ctx); cause != nil {
-			err = fmt.Errorf("%w: %w", cause, err)
-		}
 		c.log.Warn("a backup failed; the store goes on", "folder", dest, "error", err)
 		return controlReply{Error: err.Error()}
 	}
