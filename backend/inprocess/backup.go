@@ -14,7 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// ErrBackupRuns: a backup of the store is being made, and there is one at a time.
+// ErrBackupRuns says that a backup of the store is being made. There is one at a time.
 var ErrBackupRuns = errors.New("another backup of the store is being made")
 
 // A BackupReport says what is in a backup.

@@ -62,12 +62,12 @@ func TestBackupUnderLoad(t *testing.T) {
 		all.Go(func() {
 			for ctx.Err() == nil {
 				asked.Add(1)
-				if c, err := s.Claim(t.Context(), scope, "p", 1, 0); err != nil || !c.Claimed {
+				if c, err := s.Claim(context.WithoutCancel(ctx), scope, "p", 1, 0); err != nil || !c.Claimed {
 					t.Errorf("Claim = %+v, %v", c, err)
 					return
 				}
 				acked.Add(1)
-				if _, err := s.Restock(t.Context(), scope, "sold", 1); err != nil {
+				if _, err := s.Restock(context.WithoutCancel(ctx), scope, "sold", 1); err != nil {
 					t.Error(err)
 					return
 				}
@@ -415,7 +415,7 @@ func TestWhereABackupGoes(t *testing.T) {
 	parent := t.TempDir()
 	at := func(name string) string { return filepath.Join(parent, name) }
 	for _, err := range []error{
-		os.Mkdir(at("empty"), 0o755), os.Mkdir(at("full"), 0o755), os.WriteFile(at("full/note"), []byte("x"), 0o600),
+		os.Mkdir(at("empty"), 0o750), os.Mkdir(at("full"), 0o750), os.WriteFile(at("full/note"), []byte("x"), 0o600),
 		os.WriteFile(at("file"), nil, 0o600), os.Symlink(dir, at("link")), os.Symlink(at("empty"), at("to empty")),
 		os.Mkdir(filepath.Join(dir, "sub"), 0o700), os.Symlink(filepath.Join(dir, "sub"), at("deep")),
 	} {

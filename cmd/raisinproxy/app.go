@@ -43,7 +43,7 @@ func NewApp(ctx context.Context, cfg *Config, log *slog.Logger) (*App, error) {
 		if a.backend, err = openBackend(ctx, &cfg.Locks, log); err != nil {
 			return nil, errors.Join(err, a.Close())
 		}
-		a.openControl()
+		a.openControl(ctx)
 	}
 	policy, err := newPolicy(cfg) // after the backend, in whose folder the secret of salts is
 	if err != nil {
@@ -132,13 +132,13 @@ func openBackend(ctx context.Context, c *LocksConfig, log *slog.Logger) (backend
 }
 
 // openControl lets commands ask for things of a durable store.
-func (a *App) openControl() {
+func (a *App) openControl(ctx context.Context) {
 	store, ok := a.backend.(*inprocess.Store)
 	if !ok || store.Immediate() {
 		return
 	}
 	var err error
-	if a.control, err = listenControl(a.cfg.Locks.InProcess.DataDir, store, a.log); err != nil {
+	if a.control, err = listenControl(ctx, a.cfg.Locks.InProcess.DataDir, store, a.log); err != nil {
 		a.log.Warn("commands cannot reach this server: `raisinproxy backup` needs it stopped", "error", err)
 	}
 }

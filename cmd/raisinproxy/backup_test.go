@@ -123,15 +123,15 @@ func TestControlSocket(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), tt.dir)
 			path := filepath.Join(dir, "CONTROL")
-			if err := errors.Join(os.MkdirAll(dir, 0o755), tt.before(path)); err != nil {
+			if err := errors.Join(os.MkdirAll(dir, 0o750), tt.before(path)); err != nil {
 				t.Fatal(err)
 			}
 			socket, err := nameSocket(dir)
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer socket.close()
-			listener, err := socket.listen()
+			defer func() { _ = socket.close() }()
+			listener, err := socket.listen(t.Context())
 			if !errors.Is(err, tt.want) {
 				t.Fatalf("listen: %v, want %v", err, tt.want)
 			}
@@ -199,7 +199,7 @@ func TestControlRefusesNonsense(t *testing.T) {
 		n, _ := conn.Read(buf)
 		replies = append(replies, string(buf[:n]))
 		conn.Close()
-		socket.close()
+		_ = socket.close()
 	}
 	refused := `{"error":"the path of a backup must be absolute","pools":0,"as_of":"0001-01-01T00:00:00Z"}` + "\n"
 	if want := []string{"", refused, refused}; !slices.Equal(replies, want) {

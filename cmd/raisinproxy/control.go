@@ -56,16 +56,16 @@ var (
 
 // listenControl listens in the folder of a store that is open. That this process has the
 // folder makes a socket that is there one of a process that is gone.
-func listenControl(dir string, store *inprocess.Store, log *slog.Logger) (*control, error) {
+func listenControl(ctx context.Context, dir string, store *inprocess.Store, log *slog.Logger) (*control, error) {
 	socket, err := nameSocket(dir)
 	if err != nil {
 		return nil, err
 	}
-	listener, err := socket.listen()
+	listener, err := socket.listen(ctx)
 	if err != nil {
 		return nil, errors.Join(err, socket.close())
 	}
-	ctx, cancel := context.WithCancelCause(context.Background())
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx)) // that one is for the opening
 	c := &control{socket: socket, listener: listener, store: store, log: log, ctx: ctx, cancel: cancel}
 	c.serving.Go(c.accept)
 	return c, nil
@@ -142,7 +142,7 @@ func askServer(ctx context.Context, dir string, request controlRequest) (reply c
 	case err != nil:
 		return reply, err
 	}
-	defer conn.Close() //nolint:errcheck // the reply was read or not
+	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	err = json.NewEncoder(conn).Encode(request)
 	if err == nil {

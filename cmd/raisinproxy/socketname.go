@@ -50,14 +50,14 @@ func (s *socketName) close() error {
 
 // listen makes the socket anew. Nobody else may connect at any moment: the mode is set
 // before it has a name, where the system takes that, and after.
-func (s *socketName) listen() (*net.UnixListener, error) {
+func (s *socketName) listen(ctx context.Context) (*net.UnixListener, error) {
 	if err := s.removeStale(); err != nil {
 		return nil, err
 	}
 	config := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
 		return c.Control(func(fd uintptr) { _ = unix.Fchmod(int(fd), 0o600) })
 	}}
-	listener, err := config.Listen(context.Background(), "unix", s.path)
+	listener, err := config.Listen(ctx, "unix", s.path)
 	if err != nil {
 		return nil, err
 	}
