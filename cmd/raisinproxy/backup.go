@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -81,6 +82,15 @@ func (c *LocksConfig) hasDataDir() error {
 	return nil
 }
 
+// isSeen finds out whether a folder of the server's is one of this process: a container and
+// systemd's PrivateTmp have others under the same names.
+func isSeen(dest string) error {
+	if _, err := os.Stat(dest); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the server made it in %s, but there is none here: it sees other folders, as in a container or with a private /tmp", dest)
+	}
+	return nil
+}
+
 // makeBackup has it made by the server that has the folder open, or makes it itself if
 // there is none.
 func makeBackup(ctx context.Context, c *LocksConfig, dest string) (inprocess.BackupReport, error) {
@@ -88,8 +98,11 @@ func makeBackup(ctx context.Context, c *LocksConfig, dest string) (inprocess.Bac
 		return inprocess.BackupReport{}, err
 	}
 	reply, err := askServer(ctx, c.InProcess.DataDir, controlRequest{Backup: dest})
+	if err == nil {
+		return inprocess.BackupReport{Pools: reply.Pools, AsOf: reply.AsOf}, isSeen(dest)
+	}
 	if !errors.Is(err, errNoServer) {
-		return inprocess.BackupReport{Pools: reply.Pools, AsOf: reply.AsOf}, err
+		return inprocess.BackupReport{}, err
 	}
 	report, err := inprocess.BackupFolder(ctx, c.InProcess.DataDir, dest, inprocess.Options{MaxTTL: c.MaxTTL})
 	if errors.Is(err, inprocess.ErrInUse) {

@@ -177,6 +177,17 @@ func TestBackupOfALongPath(t *testing.T) {
 	p.await(t, "backup made")
 }
 
+// A backup that only the server sees is no success.
+func TestBackupIsSeen(t *testing.T) {
+	dir := t.TempDir()
+	if err := isSeen(dir); err != nil {
+		t.Error(err)
+	}
+	if err := isSeen(filepath.Join(dir, "elsewhere")); err == nil || !strings.Contains(err.Error(), "there is none here") {
+		t.Errorf("a folder that is not there: %v", err)
+	}
+}
+
 // What is not a request is not answered, and keeps nobody from asking.
 func TestControlRefusesNonsense(t *testing.T) {
 	config := durableConfig(t)
