@@ -215,8 +215,8 @@ func (r *backupReader) opening() *pebble.Batch {
 	return batch
 }
 
-// read lets somebody read a snapshot of the store, which is not closed before that has
-// returned.
+// read lets somebody read the store, which is not closed before that has returned. An
+// iterator sees it as it was at one moment.
 func (j *journal) read(stop func(error), use func(pebble.Reader) error) (err error) {
 	if err := j.beginReading(); err != nil {
 		return err
@@ -227,8 +227,6 @@ func (j *journal) read(stop func(error), use func(pebble.Reader) error) (err err
 			err = fmt.Errorf("%w: %v", errPanic, cause) // of a damaged file
 		}
 	}()
-	snapshot := j.db.NewSnapshot()
-	defer snapshot.Close() //nolint:errcheck // it was only read
 	done := make(chan struct{})
 	defer close(done)
 	go func() {
@@ -240,7 +238,7 @@ func (j *journal) read(stop func(error), use func(pebble.Reader) error) (err err
 		case <-done:
 		}
 	}()
-	return errors.Join(use(snapshot), j.unwritable())
+	return use(j.db)
 }
 
 func (j *journal) beginReading() error {

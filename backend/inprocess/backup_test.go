@@ -388,6 +388,22 @@ func TestBackupOnADiskThatHangs(t *testing.T) {
 	}
 }
 
+// Nor does it hold up the end of a store that is poisoned.
+func TestBackupOfAStoreThatIsPoisonedMeanwhile(t *testing.T) {
+	m := newMachine()
+	s := m.open(t)
+	claim(t, s, "p", 1, 10)
+	to, waits, open := hung(m)
+	backup := call(func() (BackupReport, error) { return to.backupTo(t.Context(), s) })
+	<-waits
+	s.journal.poison(syscall.EIO)
+	<-s.journal.ended
+	open()
+	if r := <-backup; !errors.Is(r.err, backend.ErrUnwritable) || !errors.Is(r.err, syscall.EIO) {
+		t.Errorf("the backup: %v, want ErrUnwritable and the cause", r.err)
+	}
+}
+
 func TestBackupThatIsTakenBack(t *testing.T) {
 	m := newMachine()
 	s := m.open(t)

@@ -79,7 +79,8 @@ func (c *LocksConfig) hasDataDir() error {
 	case c.InProcess.DataDir == "":
 		return errors.New(`[locks.inprocess] data_dir is "", so everything is in memory only`)
 	}
-	return nil
+	_, err := os.Stat(c.InProcess.DataDir)
+	return err
 }
 
 // isSeen finds out whether a folder of the server's is one of this process: a container and
@@ -94,9 +95,6 @@ func isSeen(dest string) error {
 // makeBackup has it made by the server that has the folder open, or makes it itself if
 // there is none.
 func makeBackup(ctx context.Context, c *LocksConfig, dest string) (inprocess.BackupReport, error) {
-	if _, err := os.Stat(c.InProcess.DataDir); err != nil {
-		return inprocess.BackupReport{}, err
-	}
 	reply, err := askServer(ctx, c.InProcess.DataDir, controlRequest{Backup: dest})
 	if err == nil {
 		return inprocess.BackupReport{Pools: reply.Pools, AsOf: reply.AsOf}, isSeen(dest)
