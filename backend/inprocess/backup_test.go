@@ -392,10 +392,13 @@ func TestBackupOnADiskThatHangs(t *testing.T) {
 func TestBackupOfAStoreThatIsPoisonedMeanwhile(t *testing.T) {
 	m := newMachine()
 	s := m.open(t)
-	claim(t, s, "p", 1, 10)
+	claim(t, s, "p", 1, 100)
 	to, waits, open := hung(m)
 	backup := call(func() (BackupReport, error) { return to.backupTo(t.Context(), s) })
 	<-waits
+	for range 20 { // so that it is being read, most likely
+		claim(t, s, "p", 1, 100)
+	}
 	s.journal.poison(syscall.EIO)
 	<-s.journal.ended
 	open()
