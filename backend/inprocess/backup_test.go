@@ -112,6 +112,7 @@ func TestRestoredStore(t *testing.T) {
 			last := acquire(t, s, "unknown", tt.lease)
 			m.clock.StepWall(-30 * time.Minute)
 
+			m.clock.Advance(time.Minute) // so that the boot clock is not where another one begins
 			to.maxTTL = tt.now
 			paused := func(s *Store, where string) {
 				t.Helper()
@@ -135,9 +136,11 @@ func TestRestoredStore(t *testing.T) {
 			paused(restored, "after a restart")
 			m.clock.Advance(tt.want/2 - 1)
 			paused(restored, "at the end")
-			restored.Close()
 			rebooted := to.unplugged()
 			rebooted.maxTTL = tt.now
+			m.clock.Advance(1)
+			acquire(t, restored, "unknown", time.Second)
+			restored.Close()
 			restored = rebooted.open(t)
 			rebooted.clock.Advance(tt.want - 1)
 			paused(restored, "after another boot")
