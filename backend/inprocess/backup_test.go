@@ -15,8 +15,10 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
@@ -410,6 +412,32 @@ func TestBackupOfAStoreThatIsPoisonedMeanwhile(t *testing.T) {
 	if r := <-backup; !errors.Is(r.err, backend.ErrUnwritable) || !errors.Is(r.err, syscall.EIO) {
 		t.Errorf("the backup: %v, want ErrUnwritable and the cause", r.err)
 	}
+}
+
+// A store is not closed under somebody who reads it.
+func TestCloseWaitsForAReader(t *testing.T) {
+	inBubble(t, "reader", func(t *testing.T) {
+		s := newMachine().open(t)
+		release := make(chan struct{})
+		reading := call(func() (int, error) {
+			return 0, s.journal.read(func(error) {}, func(pebble.Reader) error { <-release; return nil })
+		})
+		synctest.Wait()
+		closed := call(func() (int, error) { return 0, s.Close() })
+		synctest.Wait()
+		select {
+		case <-s.journal.ended:
+			t.Error("the store was closed meanwhile")
+		default:
+		}
+		close(release)
+		if r := <-reading; r.err != nil {
+			t.Error(r.err)
+		}
+		if r := <-closed; r.err != nil {
+			t.Error(r.err)
+		}
+	})
 }
 
 func TestBackupThatIsTakenBack(t *testing.T) {
