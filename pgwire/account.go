@@ -1,7 +1,5 @@
 package pgwire
 
-import "raisinproxy/sqlfuncs/pgerr"
-
 // This file takes account of what passes through a relay: what was sent that is to be
 // answered, and what the answers say about the session.
 
@@ -110,7 +108,7 @@ func (r *relay) note(to *captured, kind byte, body []byte) {
 			r.endTransaction()
 		}
 	case kind == 'S':
-		m := message{rest: body}
+		m := Body{rest: body}
 		name, value := string(m.text()), string(m.text())
 		if _, known := r.params[name]; known || len(r.params) < maxParameters {
 			r.params[name] = value
@@ -211,19 +209,6 @@ func (r *relay) fail() {
 	if s.end == 'Q' {
 		s.end = 0
 	}
-}
-
-// endsSession says whether an error is one after which the connection is closed.
-func endsSession(body []byte) bool {
-	const severity = 'V' // not translated, unlike S
-	m := message{rest: body}
-	for field := m.byte(); field != 0; field = m.byte() {
-		value := m.text()
-		if field == severity {
-			return string(value) == pgerr.SeverityFatal || string(value) == pgerr.SeverityPanic
-		}
-	}
-	return false
 }
 
 // account takes an answer off what the upstream owes.

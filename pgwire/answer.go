@@ -1,7 +1,9 @@
 package pgwire
 
 import (
+	"bytes"
 	"encoding/binary"
+	"slices"
 	"strconv"
 	"time"
 
@@ -12,8 +14,8 @@ import (
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
-// answers collects messages to the client until they are flushed in one write.
-type answers struct {
+// Output collects messages to the client until they are flushed in one write.
+type Output struct {
 	buf []byte
 	// due says that the client waits for what is there: the buffer is written as
 	// soon as nothing more can be answered without waiting.
@@ -28,7 +30,7 @@ type answers struct {
 
 // takeTag takes back the last message, which is a CommandComplete: what it tells is not
 // done before its transaction is.
-func (a *answers) takeTag() (message []byte) {
+func (a *Output) takeTag() (message []byte) {
 	last := a.buf[min(a.tag, len(a.buf)):]
 	if len(last) >= frameHeader && last[0] == 'C' && len(last) == 1+int(binary.BigEndian.Uint32(last[1:])) {
 		message = append(message, last...)
@@ -38,7 +40,7 @@ func (a *answers) takeTag() (message []byte) {
 }
 
 // mend drops a message that is not whole.
-func (a *answers) mend() {
+func (a *Output) mend() {
 	if a.torn > 0 {
 		a.buf = a.buf[:a.torn-1]
 		a.torn = 0
@@ -46,37 +48,37 @@ func (a *answers) mend() {
 }
 
 // begin starts a message; end writes its length.
-func (a *answers) begin(kind byte) (start int) {
+func (a *Output) begin(kind byte) (start int) {
 	a.torn = len(a.buf) + 1
 	a.buf = append(a.buf, kind, 0, 0, 0, 0)
 	return len(a.buf) - 4
 }
 
-func (a *answers) end(start int) {
+func (a *Output) end(start int) {
 	binary.BigEndian.PutUint32(a.buf[start:], uint32(len(a.buf)-start))
 	a.torn = 0
 }
 
 // The messages without content.
-func (a *answers) empty(kind byte) { a.buf = append(a.buf, kind, 0, 0, 0, 4) }
+func (a *Output) empty(kind byte) { a.buf = append(a.buf, kind, 0, 0, 0, 4) }
 
-func (a *answers) parseComplete()      { a.empty('1') }
-func (a *answers) bindComplete()       { a.empty('2') }
-func (a *answers) closeComplete()      { a.empty('3') }
-func (a *answers) noData()             { a.empty('n') }
-func (a *answers) portalSuspended()    { a.empty('s') }
-func (a *answers) emptyQueryResponse() { a.empty('I') }
-func (a *answers) message(m pgproto3.BackendMessage) {
+func (a *Output) parseComplete()      { a.empty('1') }
+func (a *Output) bindComplete()       { a.empty('2') }
+func (a *Output) closeComplete()      { a.empty('3') }
+func (a *Output) noData()             { a.empty('n') }
+func (a *Output) portalSuspended()    { a.empty('s') }
+func (a *Output) emptyQueryResponse() { a.empty('I') }
+func (a *Output) message(m pgproto3.BackendMessage) {
 	// None of the messages sent this way can be too long to encode.
 	a.buf, _ = m.Encode(a.buf)
 }
 
-func (a *answers) readyForQuery(status byte) {
+func (a *Output) readyForQuery(status byte) {
 	a.buf = append(a.buf, 'Z', 0, 0, 0, 5, status)
 	a.due = true
 }
 
-func (a *answers) commandComplete(tag string) {
+func (a *Output) commandComplete(tag string) {
 	a.tag = len(a.buf)
 	start := a.begin('C')
 	a.buf = append(a.buf, tag...)
@@ -85,7 +87,7 @@ func (a *answers) commandComplete(tag string) {
 }
 
 // selected is the tag of a query.
-func (a *answers) selected(rows int) {
+func (a *Output) selected(rows int) {
 	a.tag = len(a.buf)
 	start := a.begin('C')
 	a.buf = append(a.buf, "SELECT "...)
@@ -94,11 +96,11 @@ func (a *answers) selected(rows int) {
 	a.end(start)
 }
 
-func (a *answers) parameterStatus(name, value string) {
+func (a *Output) parameterStatus(name, value string) {
 	a.message(&pgproto3.ParameterStatus{Name: name, Value: value})
 }
 
-func (a *answers) parameterDescription(types []datum.Type) {
+func (a *Output) parameterDescription(types []datum.Type) {
 	start := a.begin('t')
 	a.buf = binary.BigEndian.AppendUint16(a.buf, uint16(len(types)))
 	for _, t := range types {
@@ -108,7 +110,7 @@ func (a *answers) parameterDescription(types []datum.Type) {
 }
 
 // rowDescription describes columns of no table.
-func (a *answers) rowDescription(columns []planner.Column, f formats) {
+func (a *Output) rowDescription(columns []planner.Column, f formats) {
 	start := a.begin('T')
 	a.buf = binary.BigEndian.AppendUint16(a.buf, uint16(len(columns)))
 	for i := range columns {
@@ -124,7 +126,7 @@ func (a *answers) rowDescription(columns []planner.Column, f formats) {
 }
 
 // value appends one column of a row.
-func (a *answers) value(t datum.Type, d datum.Datum, format int16, zone *time.Location) error {
+func (a *Output) value(t datum.Type, d datum.Datum, format int16, zone *time.Location) error {
 	if d.Null {
 		a.buf = append(a.buf, 0xFF, 0xFF, 0xFF, 0xFF)
 		return nil
@@ -144,12 +146,12 @@ func (a *answers) value(t datum.Type, d datum.Datum, format int16, zone *time.Lo
 }
 
 // closeValue writes the length of a value that begins, with its length, at start.
-func (a *answers) closeValue(start int) {
+func (a *Output) closeValue(start int) {
 	binary.BigEndian.PutUint32(a.buf[start:], uint32(len(a.buf)-start-4))
 }
 
 // report sends an error or a notice.
-func (a *answers) report(e *pgerr.Error) {
+func (a *Output) report(e *pgerr.Error) {
 	severity := e.Severity
 	if severity == "" {
 		severity = pgerr.SeverityError
@@ -192,4 +194,56 @@ func (f formats) of(i int) int16 {
 		return f[0]
 	}
 	return f[i]
+}
+
+// position is where the next answer will stand, in bytes for the client since the session
+// began.
+func (a *Output) position() int64 { return a.sent + int64(len(a.buf)) }
+
+// at is the index in the buffer of a position, which may have been sent.
+func (a *Output) at(position int64) int {
+	return int(min(max(position-a.sent, 0), int64(len(a.buf))))
+}
+
+// hasRows says whether data stands in the buffer from a position on.
+func (a *Output) hasRows(from int64) bool { return hasRows(a.buf[a.at(from):]) }
+
+// dropRows takes the rows between two positions back, none of which has been sent. A query
+// that told how many it had tells of none.
+func (a *Output) dropRows(from, to int64) {
+	start, end := a.at(from), a.at(to)
+	rest := a.buf[start:end]
+	kept := slices.Clone(a.buf[:start])
+	for len(rest) >= frameHeader && frameLength(rest) <= len(rest) {
+		frame := rest[:frameLength(rest)]
+		rest = rest[len(frame):]
+		switch {
+		case isBulk(frame[0]):
+		case frame[0] == 'C' && bytes.HasPrefix(frame[frameHeader:], []byte("SELECT ")):
+			const none = "SELECT 0\x00"
+			kept = binary.BigEndian.AppendUint32(append(kept, 'C'), uint32(4+len(none)))
+			kept = append(kept, none...)
+		default:
+			kept = append(kept, frame...)
+		}
+	}
+	kept = append(kept, rest...)
+	a.buf = append(a.buf[:0], append(kept, a.buf[end:]...)...)
+	a.tag = len(a.buf) // whatever was last, it is elsewhere
+}
+
+// describeAs sends a row description of the upstream's with the client's formats.
+func (a *Output) describeAs(described []byte, f formats) {
+	start := a.begin('T')
+	at := len(a.buf)
+	a.buf = append(a.buf, described...)
+	a.end(start)
+	m := Body{rest: a.buf[at:]}
+	for i := range m.count() {
+		m.text()
+		m.bytes(16)
+		if format := m.bytes(2); format != nil {
+			binary.BigEndian.PutUint16(format, uint16(f.of(i)))
+		}
+	}
 }

@@ -22,9 +22,6 @@ type eventLoop struct {
 	workers     workers
 }
 
-// lentBytes is the size of these, and with it how much is read from a connection at once.
-const lentBytes = 64 << 10
-
 type eventLoops struct {
 	loops []*eventLoop
 	last  atomic.Uint32
@@ -190,26 +187,6 @@ func own(b, lent []byte) []byte {
 		return slices.Clone(b)
 	}
 	return b
-}
-
-// own leaves the input with a buffer of its own, or with none.
-func (b *inbound) own() {
-	if b.start == b.end {
-		b.buf, b.start, b.end = nil, 0, 0
-	} else if len(b.buf) == lentBytes {
-		b.buf = slices.Clone(b.buf[b.start:b.end])
-		b.start, b.end = 0, len(b.buf)
-	}
-}
-
-// fillNow is fill without waiting. An empty input reads into the buffer that it was lent.
-func (b *inbound) fillNow(conn *poll.Conn) error {
-	if b.start < b.end {
-		b.makeRoom()
-	}
-	n, err := conn.TryRead(b.buf[b.end:])
-	b.end += n
-	return err
 }
 
 // flushNow is flushAll as far as it need not wait. If it says false a goroutine has to do

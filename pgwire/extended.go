@@ -25,7 +25,7 @@ func (s *session) failSeries(err error) verdict {
 // parse makes a prepared statement.
 func (s *session) parse(body []byte) verdict {
 	s.refresh() // before the text is read, which depends on settings
-	m := message{rest: body}
+	m := Body{rest: body}
 	name, raw := s.name(&m), m.text()
 	declared := noTypes
 	for range m.count() {
@@ -107,7 +107,7 @@ func (s *session) announce(script *planner.Script) {
 }
 
 // name reads the name of a statement or portal, in the client's encoding.
-func (s *session) name(m *message) []byte {
+func (s *session) name(m *Body) []byte {
 	raw := m.text()
 	for _, c := range raw {
 		if c >= utf8.RuneSelf {
@@ -117,7 +117,7 @@ func (s *session) name(m *message) []byte {
 	return raw
 }
 
-func (s *session) convertName(m *message, raw []byte) []byte {
+func (s *session) convertName(m *Body, raw []byte) []byte {
 	s.refresh()
 	name, err := s.text.fromClient(raw)
 	if err == nil {
@@ -184,7 +184,7 @@ func (s *session) statementOf(name []byte) (*planner.Statement, error) {
 
 // bind makes a portal.
 func (s *session) bind(body []byte) verdict {
-	m := message{rest: body}
+	m := Body{rest: body}
 	portalName, statementName := s.name(&m), s.name(&m)
 	if m.bad != nil {
 		return s.failSeries(m.bad)
@@ -231,8 +231,8 @@ type parameterValues struct {
 }
 
 // parameterList reads the counts, which must fit the statement, up to the values.
-func (s *session) parameterList(m *message, st *planner.Statement, name []byte) (v parameterValues, err error) {
-	s.codes = readFormats(m, s.codes[:0])
+func (s *session) parameterList(m *Body, st *planner.Statement, name []byte) (v parameterValues, err error) {
+	s.codes = ReadFormats(m, s.codes[:0])
 	v.formats, v.count = s.codes, m.count()
 	switch {
 	case m.bad != nil:
@@ -243,13 +243,6 @@ func (s *session) parameterList(m *message, st *planner.Statement, name []byte) 
 		return v, pgerr.Newf(codes.ProtocolViolation, "bind message supplies %d parameters, but prepared statement \"%s\" requires %d", v.count, name, len(st.Params))
 	}
 	return v, nil
-}
-
-func readFormats(m *message, into formats) formats {
-	for range m.count() {
-		into = append(into, int16(m.count()))
-	}
-	return into
 }
 
 func (s *session) newPortal(name []byte, st *planner.Statement) (*portal, error) {
@@ -297,7 +290,7 @@ func (s *session) portalOf(name []byte) (*portal, error) {
 }
 
 // fillPortal reads the parameter values and the result formats.
-func (s *session) fillPortal(p *portal, m *message, values parameterValues) error {
+func (s *session) fillPortal(p *portal, m *Body, values parameterValues) error {
 	if mixed(p.bound) != nil {
 		return s.fillMixed(p, m, values)
 	}
@@ -320,8 +313,8 @@ func (s *session) fillPortal(p *portal, m *message, values parameterValues) erro
 }
 
 // readResultFormats reads the rest of a Bind.
-func (s *session) readResultFormats(p *portal, m *message) error {
-	p.formats = readFormats(m, p.formats[:0])
+func (s *session) readResultFormats(p *portal, m *Body) error {
+	p.formats = ReadFormats(m, p.formats[:0])
 	if bad := m.done(); bad != nil {
 		return bad
 	}
@@ -333,7 +326,7 @@ func (s *session) readResultFormats(p *portal, m *message) error {
 }
 
 // fillMixed keeps the parameters as they are, for the upstream to read.
-func (s *session) fillMixed(p *portal, m *message, values parameterValues) error {
+func (s *session) fillMixed(p *portal, m *Body, values parameterValues) error {
 	for i := range values.count {
 		v := rawValue{format: values.formats.of(i)}
 		if length := m.int32(); length != -1 {
@@ -345,7 +338,7 @@ func (s *session) fillMixed(p *portal, m *message, values parameterValues) error
 }
 
 // parameter reads one value. The bytes are copied: the buffer is reused.
-func (s *session) parameter(m *message, t datum.Type, format int16, number int) (datum.Datum, error) {
+func (s *session) parameter(m *Body, t datum.Type, format int16, number int) (datum.Datum, error) {
 	length := m.int32()
 	if length == -1 && m.bad == nil {
 		return datum.Null, nil
@@ -380,7 +373,7 @@ func (s *session) inParameter(err error, portal string, number int, format int16
 	}
 	e.Where = fmt.Sprintf("%s parameter $%d", name, number)
 	if format == textFormat && e.Code != codes.CharacterNotInRepertoire && e.Code != codes.ProtocolViolation {
-		m := message{rest: field}
+		m := Body{rest: field}
 		e.Where += " = " + s.abbreviate(string(m.bytes(int(m.int32()))))
 	}
 	return &e
@@ -439,7 +432,7 @@ func (s *session) target(st *planner.Statement) (*planner.Statement, error) {
 
 // describe tells about a statement or a portal.
 func (s *session) describe(body []byte) verdict {
-	m := message{rest: body}
+	m := Body{rest: body}
 	kind, name := m.byte(), s.name(&m)
 	if bad := m.done(); bad != nil {
 		return s.failSeries(bad)
@@ -483,7 +476,7 @@ func (s *session) describe(body []byte) verdict {
 
 // execute runs a portal.
 func (s *session) execute(body []byte) verdict {
-	m := message{rest: body}
+	m := Body{rest: body}
 	name, maxRows := s.name(&m), m.int32()
 	if bad := m.done(); bad != nil {
 		return s.failSeries(bad)
@@ -519,7 +512,7 @@ func (s *session) calls(st *planner.Statement) bool {
 
 // close drops a statement or a portal; one that does not exist is no error.
 func (s *session) close(body []byte) verdict {
-	m := message{rest: body}
+	m := Body{rest: body}
 	kind, name := m.byte(), s.name(&m)
 	if bad := m.done(); bad != nil {
 		return s.failSeries(bad)

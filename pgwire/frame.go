@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 
@@ -41,9 +42,9 @@ var frontendTypes = typeSet("BCDEFHPQSXcdfp")
 // is answered, as PostgreSQL does.
 var errLength = errors.New("invalid message length")
 
-// inbound holds what was read from the client and not processed yet, and cuts it
+// Input holds what was read from the client and not processed yet, and cuts it
 // into frames.
-type inbound struct {
+type Input struct {
 	buf   []byte // buf[start:end] is unread input
 	start int
 	end   int
@@ -54,7 +55,7 @@ type inbound struct {
 
 // peek returns the first frame if all of it is there. The body lies in the
 // buffer and is good until the next call of fill.
-func (b *inbound) peek() (kind byte, body []byte, ok bool, err error) {
+func (b *Input) peek() (kind byte, body []byte, ok bool, err error) {
 	have := b.buf[b.start:b.end]
 	if len(have) > 0 && !frontendTypes[have[0]] {
 		return 0, nil, false, pgerr.Fatalf(codes.ProtocolViolation, "invalid frontend message type %d", have[0])
@@ -77,7 +78,7 @@ func (b *inbound) peek() (kind byte, body []byte, ok bool, err error) {
 }
 
 // head is the type of the first frame, of which more may be missing.
-func (b *inbound) head() (kind byte, ok bool) {
+func (b *Input) head() (kind byte, ok bool) {
 	if b.start == b.end {
 		return 0, false
 	}
@@ -85,10 +86,10 @@ func (b *inbound) head() (kind byte, ok bool) {
 }
 
 // skip drops the frame that peek returned, by its body.
-func (b *inbound) skip(body []byte) { b.drop(frameHeader + len(body)) }
+func (b *Input) skip(body []byte) { b.drop(frameHeader + len(body)) }
 
 // drop drops the first n bytes.
-func (b *inbound) drop(n int) {
+func (b *Input) drop(n int) {
 	b.start += n
 	if b.start == b.end {
 		b.start, b.end = 0, 0
@@ -97,7 +98,7 @@ func (b *inbound) drop(n int) {
 
 // fill reads once from r. The buffer grows with what has really arrived, never
 // with what a length field promises.
-func (b *inbound) fill(r io.Reader) error {
+func (b *Input) fill(r io.Reader) error {
 	b.makeRoom()
 	n, err := r.Read(b.buf[b.end:])
 	b.end += n
@@ -107,7 +108,7 @@ func (b *inbound) fill(r io.Reader) error {
 	return err
 }
 
-func (b *inbound) makeRoom() {
+func (b *Input) makeRoom() {
 	unread := b.end - b.start
 	switch {
 	case b.bulk && unread == 0 && cap(b.buf) < bulkChunk:
@@ -125,78 +126,33 @@ func (b *inbound) makeRoom() {
 	}
 }
 
-// message reads the fields of one message body. A field beyond the end is noted,
-// and every later one is empty: callers read all of them, then ask err.
-type message struct {
-	rest []byte
-	bad  *pgerr.Error
-}
-
-func (m *message) fail(text string) {
-	if m.bad == nil {
-		m.bad = pgerr.Newf(codes.ProtocolViolation, "%s", text)
-	}
-	m.rest = nil
-}
-
-func (m *message) bytes(n int) []byte {
-	if n < 0 || n > len(m.rest) {
-		m.fail("insufficient data left in message")
-		return nil
-	}
-	b := m.rest[:n:n]
-	m.rest = m.rest[n:]
-	return b
-}
-
-func (m *message) byte() byte {
-	if len(m.rest) == 0 {
-		m.fail("no data left in message")
-		return 0
-	}
-	return m.bytes(1)[0]
-}
-
-// count reads a 16 bit number, which is unsigned wherever it counts something.
-func (m *message) count() int {
-	if b := m.bytes(2); b != nil {
-		return int(binary.BigEndian.Uint16(b))
-	}
-	return 0
-}
-
-func (m *message) int32() int32 {
-	if b := m.bytes(4); b != nil {
-		return int32(binary.BigEndian.Uint32(b))
-	}
-	return 0
-}
-
-// text reads up to the terminating zero byte.
-func (m *message) text() []byte {
-	for i, c := range m.rest {
-		if c == 0 {
-			s := m.rest[:i]
-			m.rest = m.rest[i+1:]
-			return s
-		}
-	}
-	m.fail("invalid string in message")
-	return nil
-}
-
-// done returns what was wrong, or that something is left over.
-func (m *message) done() *pgerr.Error {
-	if m.bad == nil && len(m.rest) > 0 {
-		m.fail("invalid message format")
-	}
-	return m.bad
-}
-
 // append adds bytes that were read elsewhere.
-func (b *inbound) append(read []byte) {
+func (b *Input) append(read []byte) {
 	if len(read) > 0 {
 		b.buf = append(b.buf[b.start:b.end:b.end], read...)
 		b.start, b.end = 0, len(b.buf)
 	}
+}
+
+// lentBytes is the size of these, and with it how much is read from a connection at once.
+const lentBytes = 64 << 10
+
+// own leaves the input with a buffer of its own, or with none.
+func (b *Input) own() {
+	if b.start == b.end {
+		b.buf, b.start, b.end = nil, 0, 0
+	} else if len(b.buf) == lentBytes {
+		b.buf = slices.Clone(b.buf[b.start:b.end])
+		b.start, b.end = 0, len(b.buf)
+	}
+}
+
+// fillNow is fill without waiting. An empty input reads into the buffer that it was lent.
+func (b *Input) fillNow(conn interface{ TryRead([]byte) (int, error) }) error {
+	if b.start < b.end {
+		b.makeRoom()
+	}
+	n, err := conn.TryRead(b.buf[b.end:])
+	b.end += n
+	return err
 }

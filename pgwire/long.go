@@ -49,7 +49,7 @@ func (s *session) startBind(have []byte) verdict {
 	if bytes.Count(have, []byte{0}) < 2 {
 		return needInput
 	}
-	m := message{rest: have}
+	m := Body{rest: have}
 	portal, statement := s.known(m.text()), m.text()
 	if namesOurs('B', have) || s.isOurs('S', s.known(statement)) {
 		return needInput

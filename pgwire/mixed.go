@@ -82,12 +82,6 @@ func (s *session) mixedTurn() verdict {
 	return ourTurn
 }
 
-// rawValue is a parameter as the client sent it.
-type rawValue struct {
-	format int16
-	value  []byte // nil: NULL
-}
-
 // runMixed runs a portal of a statement that the upstream has a part in.
 func (s *session) runMixed(p *portal, maxRows int, describe bool) error {
 	s.up.openSeries()
@@ -210,7 +204,7 @@ func (s *session) readRaw(p *portal) (params []datum.Datum, ok bool) {
 			continue
 		}
 		body := binary.BigEndian.AppendUint32(nil, uint32(len(raw.value)))
-		v, err := s.parameter(&message{rest: append(body, raw.value...)}, t, raw.format, i+1)
+		v, err := s.parameter(&Body{rest: append(body, raw.value...)}, t, raw.format, i+1)
 		if err != nil {
 			return nil, false
 		}
@@ -329,34 +323,6 @@ func (s *session) readArguments(call *planner.MixedCall, row [][]byte) ([]datum.
 		args[i] = v
 	}
 	return args, nil
-}
-
-func readRow(body []byte) [][]byte {
-	m := message{rest: body}
-	row := make([][]byte, m.count())
-	for i := range row {
-		if length := m.int32(); length >= 0 {
-			row[i] = m.bytes(int(length))
-			if row[i] == nil {
-				row[i] = []byte{}
-			}
-		}
-	}
-	return row
-}
-
-// bindRaw binds the client's parameters as they came, and hidden ones in binary.
-func bindRaw(portal, statement string, raw []rawValue, hidden [][]byte, result []int16) *pgproto3.Bind {
-	b := &pgproto3.Bind{DestinationPortal: portal, PreparedStatement: statement, ResultFormatCodes: result}
-	for _, v := range raw {
-		b.ParameterFormatCodes = append(b.ParameterFormatCodes, v.format)
-		b.Parameters = append(b.Parameters, v.value)
-	}
-	for _, v := range hidden {
-		b.ParameterFormatCodes = append(b.ParameterFormatCodes, binaryFormat)
-		b.Parameters = append(b.Parameters, v)
-	}
-	return b
 }
 
 // openMain makes the messages that open the portal of the statement in the upstream. They

@@ -1,11 +1,10 @@
 package pgwire
 
 import (
-	"encoding/binary"
-
-	"github.com/jackc/pgx/v5/pgproto3"
 	"raisinproxy/planner"
 	"raisinproxy/sqlfuncs/datum"
+
+	"github.com/jackc/pgx/v5/pgproto3"
 )
 
 // This file asks the upstream within a series of ours, unseen by the client, and first of
@@ -73,51 +72,4 @@ func (s *session) askWhetherFine(messages ...pgproto3.FrontendMessage) error {
 		}
 		return nil
 	})
-}
-
-func oids(types []datum.Type) []uint32 {
-	out := make([]uint32, len(types))
-	for i, t := range types {
-		out[i] = uint32(t)
-	}
-	return out
-}
-
-func readTypes(body []byte) []datum.Type {
-	m := message{rest: body}
-	types := make([]datum.Type, m.count())
-	for i := range types {
-		types[i] = datum.Type(m.int32())
-	}
-	return types
-}
-
-func readColumns(body []byte) []planner.Column {
-	m := message{rest: body}
-	columns := make([]planner.Column, m.count())
-	for i := range columns {
-		columns[i].Name = string(m.text())
-		m.bytes(6) // table and column there
-		columns[i].Type = datum.Type(m.int32())
-		m.bytes(2) // length
-		columns[i].Typmod = m.int32()
-		m.bytes(2) // format
-	}
-	return columns
-}
-
-// describeAs sends a row description of the upstream's with the client's formats.
-func (a *answers) describeAs(described []byte, f formats) {
-	start := a.begin('T')
-	at := len(a.buf)
-	a.buf = append(a.buf, described...)
-	a.end(start)
-	m := message{rest: a.buf[at:]}
-	for i := range m.count() {
-		m.text()
-		m.bytes(16)
-		if format := m.bytes(2); format != nil {
-			binary.BigEndian.PutUint16(format, uint16(f.of(i)))
-		}
-	}
 }

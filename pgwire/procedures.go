@@ -23,7 +23,7 @@ func (p *procedures) statement(name []byte) bool {
 
 // note takes account of a message that goes upstream.
 func (p *procedures) note(kind byte, body []byte, standard bool) {
-	m := message{rest: body}
+	m := Body{rest: body}
 	switch kind {
 	case 'P':
 		p.parse(m.text(), m.text(), standard)
@@ -60,7 +60,7 @@ func (p *procedures) bind(portal, statement []byte) {
 
 // mayCommit says whether a message runs such a one.
 func (p *procedures) mayCommit(kind byte, body []byte, standard bool) bool {
-	m := message{rest: body}
+	m := Body{rest: body}
 	switch kind {
 	case 'E':
 		return p.portals[string(nameKey(m.text()))]

@@ -14,7 +14,7 @@ import (
 // transaction unless they say otherwise, up to the first error.
 func (s *session) query(body []byte) verdict {
 	s.refresh() // before the text is read, which depends on settings
-	m := message{rest: body}
+	m := Body{rest: body}
 	raw := m.text()
 	if bad := m.done(); bad != nil {
 		s.fail(bad)

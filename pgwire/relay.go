@@ -2,7 +2,6 @@ package pgwire
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"net"
 	"sync"
@@ -348,12 +347,6 @@ func (r *relay) walk(b []byte, to *captured) (pass, left int) {
 	}
 	return pass, 0
 }
-
-// frameLength is that of a frame with its type, as its header tells.
-func frameLength(frame []byte) int { return 1 + int(binary.BigEndian.Uint32(frame[1:])) }
-
-// isBulk says whether a frame is data, about which nothing is to be noted.
-func isBulk(kind byte) bool { return kind == 'D' || kind == 'd' }
 
 // deliver passes bytes on to the client, or to whom captures them.
 func (r *relay) deliver(b []byte, to *captured) error {

@@ -29,7 +29,7 @@ func (s *session) tellParameters() {
 	s.unreported = nil
 	names := slices.SortedFunc(maps.Keys(held.frames), func(a, b string) int { return cmp.Compare(strings.ToLower(a), strings.ToLower(b)) })
 	for _, name := range names {
-		m := message{rest: held.frames[name][frameHeader:]}
+		m := Body{rest: held.frames[name][frameHeader:]}
 		m.text()
 		if string(m.text()) != held.before[name] {
 			s.news(held.frames[name])
@@ -41,7 +41,7 @@ func (s *session) tellParameters() {
 // the new value of a parameter.
 func (s *session) news(frame []byte) {
 	if frame[0] == 'S' && s.unreported != nil {
-		m := message{rest: frame[frameHeader:]}
+		m := Body{rest: frame[frameHeader:]}
 		s.unreported.frames[string(m.text())] = slices.Clone(frame)
 		return
 	}

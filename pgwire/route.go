@@ -45,7 +45,7 @@ func (s *session) route(kind byte, body []byte) verdict {
 	case 'P':
 		return s.routeParse(body)
 	case 'B':
-		m := message{rest: body}
+		m := Body{rest: body}
 		portal, statement := s.known(m.text()), m.text()
 		ours := s.isOurs('S', s.known(statement))
 		if !ours {
@@ -55,13 +55,13 @@ func (s *session) route(kind byte, body []byte) verdict {
 		}
 		return s.routeBind(portal, body, ours)
 	case 'E':
-		m := message{rest: body}
+		m := Body{rest: body}
 		return s.routeNamed(kind, body, s.isOurs('P', s.known(m.text())), s.execute)
 	case 'D':
-		m := message{rest: body}
+		m := Body{rest: body}
 		return s.routeNamed(kind, body, s.isOurs(m.byte(), s.known(m.text())), s.describe)
 	case 'C':
-		m := message{rest: body}
+		m := Body{rest: body}
 		return s.routeNamed(kind, body, s.isOurs(m.byte(), s.known(m.text())), s.close)
 	case 'S':
 		return s.routeSync(body)
@@ -100,7 +100,7 @@ func namesOurs(kind byte, body []byte) bool {
 	case 'D', 'C':
 		body = body[min(1, len(body)):]
 	case 'B':
-		m := message{rest: body}
+		m := Body{rest: body}
 		if bytes.HasPrefix(m.text(), []byte(reservedPrefix)) {
 			return true
 		}
@@ -171,7 +171,7 @@ func (s *session) routeNamed(kind byte, body []byte, ours bool, answer func([]by
 // asksUpstream says whether an Execute runs a statement that the upstream has a part in, or
 // that may have to ask it: anything but a query of ours.
 func (s *session) asksUpstream(body []byte) bool {
-	m := message{rest: body}
+	m := Body{rest: body}
 	p, err := s.portalOf(s.known(m.text()))
 	return err == nil && (s.up != nil && !isSelect(p.bound) || s.involved(p.bound))
 }
@@ -217,7 +217,7 @@ func (s *session) relayText(kind byte, before []byte, text string, after []byte)
 
 // routeQuery looks whether a simple query is ours.
 func (s *session) routeQuery(body []byte) verdict {
-	m := message{rest: body}
+	m := Body{rest: body}
 	raw := m.text()
 	if m.done() != nil {
 		return s.relay('Q', body) // the upstream knows what is wrong with it
@@ -292,7 +292,7 @@ func (s *session) forgetUnnamed() {
 }
 
 func (s *session) routeParse(body []byte) verdict {
-	m := message{rest: body}
+	m := Body{rest: body}
 	name, raw := m.text(), m.text()
 	rest := m.rest
 	declared := noTypes

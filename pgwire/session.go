@@ -48,8 +48,8 @@ type session struct {
 	place    *list.Element // in the entrance, which guards it
 	caller   sqlfuncs.Caller
 
-	in  inbound
-	out answers
+	in  Input
+	out Output
 
 	vars *settings.Set
 	// seen is the version of vars that the fields below were derived from.

@@ -184,7 +184,7 @@ func (s *session) readParameters(version uint32, packet []byte) ([]startupParame
 	}
 	var parameters []startupParameter
 	var unknown []string
-	m := message{rest: packet}
+	m := Body{rest: packet}
 	for {
 		name := string(m.text())
 		if name == "" {

@@ -159,9 +159,9 @@ func (s *session) extendedOrSkip(answer func([]byte) verdict, body []byte) verdi
 
 // functionCall refuses the fast-path call of old clients.
 func (s *session) functionCall(body []byte) verdict {
-	m := message{rest: body}
+	m := Body{rest: body}
 	m.int32() // the function
-	readFormats(&m, nil)
+	ReadFormats(&m, nil)
 	for range m.count() {
 		if length := m.int32(); length != -1 {
 			m.bytes(int(length))

@@ -10,13 +10,6 @@ import (
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
-// The transaction status in ReadyForQuery.
-const (
-	statusIdle   = 'I'
-	statusBlock  = 'T'
-	statusFailed = 'E'
-)
-
 // transaction is the state of a session's transaction. Without an upstream there
 // is nothing to undo but settings; the states, warnings and errors are
 // PostgreSQL's all the same, since drivers and pools live by them.

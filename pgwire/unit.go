@@ -1,9 +1,7 @@
 package pgwire
 
 import (
-	"bytes"
 	"context"
-	"encoding/binary"
 	"slices"
 	"strconv"
 	"strings"
@@ -127,20 +125,6 @@ func (u *unit) leaving(answers []byte, from int64) {
 		}
 	}
 	u.scanned = max(u.scanned, end)
-}
-
-// hasRows says whether data is among these frames, the last of which may be cut.
-func hasRows(frames []byte) bool {
-	for len(frames) > 0 {
-		if isBulk(frames[0]) {
-			return true
-		}
-		if len(frames) < frameHeader || frameLength(frames) > len(frames) {
-			return false
-		}
-		frames = frames[frameLength(frames):]
-	}
-	return false
 }
 
 // beginUnitStatement is to be called before a portal runs.
@@ -279,40 +263,4 @@ func (s *session) warnOfLoss(tag string) {
 		Message:  "the statement returned no row and changed none, but what its calls took stays taken",
 		Detail:   describe("Taken: ", took),
 	})
-}
-
-// position is where the next answer will stand, in bytes for the client since the session
-// began.
-func (a *answers) position() int64 { return a.sent + int64(len(a.buf)) }
-
-// at is the index in the buffer of a position, which may have been sent.
-func (a *answers) at(position int64) int {
-	return int(min(max(position-a.sent, 0), int64(len(a.buf))))
-}
-
-// hasRows says whether data stands in the buffer from a position on.
-func (a *answers) hasRows(from int64) bool { return hasRows(a.buf[a.at(from):]) }
-
-// dropRows takes the rows between two positions back, none of which has been sent. A query
-// that told how many it had tells of none.
-func (a *answers) dropRows(from, to int64) {
-	start, end := a.at(from), a.at(to)
-	rest := a.buf[start:end]
-	kept := slices.Clone(a.buf[:start])
-	for len(rest) >= frameHeader && frameLength(rest) <= len(rest) {
-		frame := rest[:frameLength(rest)]
-		rest = rest[len(frame):]
-		switch {
-		case isBulk(frame[0]):
-		case frame[0] == 'C' && bytes.HasPrefix(frame[frameHeader:], []byte("SELECT ")):
-			const none = "SELECT 0\x00"
-			kept = binary.BigEndian.AppendUint32(append(kept, 'C'), uint32(4+len(none)))
-			kept = append(kept, none...)
-		default:
-			kept = append(kept, frame...)
-		}
-	}
-	kept = append(kept, rest...)
-	a.buf = append(a.buf[:0], append(kept, a.buf[end:]...)...)
-	a.tag = len(a.buf) // whatever was last, it is elsewhere
 }
