@@ -1,5 +1,7 @@
 package pgwire
 
+import "raisinproxy/pgwire/wire"
+
 // This file takes account of what passes through a relay: what was sent that is to be
 // answered, and what the answers say about the session.
 
@@ -96,7 +98,7 @@ func (r *relay) hasFailed() bool {
 
 // note takes account of one frame. body is nil for one that is too long to wait for.
 func (r *relay) note(to *captured, kind byte, body []byte) {
-	if isBulk(kind) {
+	if wire.IsBulk(kind) {
 		return
 	}
 	r.mu.Lock()
@@ -104,12 +106,12 @@ func (r *relay) note(to *captured, kind byte, body []byte) {
 	switch {
 	case kind == 'Z' && len(body) == 1:
 		r.status = body[0]
-		if to == nil && r.status == statusIdle {
+		if to == nil && r.status == wire.StatusIdle {
 			r.endTransaction()
 		}
 	case kind == 'S':
-		m := Body{rest: body}
-		name, value := string(m.text()), string(m.text())
+		m := wire.Body{Rest: body}
+		name, value := string(m.Text()), string(m.Text())
 		if _, known := r.params[name]; known || len(r.params) < maxParameters {
 			r.params[name] = value
 		}
@@ -125,7 +127,7 @@ func (r *relay) note(to *captured, kind byte, body []byte) {
 	if kind == 'C' {
 		r.noteTag(body)
 	}
-	r.told = r.told || kind == 'E' && endsSession(body)
+	r.told = r.told || kind == 'E' && wire.EndsSession(body)
 	r.account(kind)
 }
 
@@ -139,7 +141,7 @@ func (r *relay) noteTag(body []byte) {
 	case "DECLARE CURSOR\x00":
 		r.portals.Store(true)
 	case "CALL\x00", "DO\x00":
-		if r.status != statusBlock { // in a block they cannot
+		if r.status != wire.StatusBlock { // in a block they cannot
 			r.wentBack.Add(1) // it may have ended the transaction
 		}
 	case "SAVEPOINT\x00":

@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner"
 	"raisinproxy/sqlfuncs/pgerr"
 )
@@ -44,12 +45,12 @@ func (s *session) queryBatch(script *planner.Script) {
 // commit ends the transaction that the client did not begin. The last statement is not
 // complete before that.
 func (b *batch) commit() error {
-	tag := b.s.out.takeTag()
+	tag := b.s.out.TakeTag()
 	b.s.unit.deciding = true
 	if err := b.control("COMMIT"); err != nil {
 		return err
 	}
-	b.s.out.buf = append(b.s.out.buf, tag...)
+	b.s.out.Buf = append(b.s.out.Buf, tag...)
 	return nil
 }
 
@@ -109,7 +110,7 @@ func (b *batch) runInSeries(sql string) (value string, warned, refused bool, err
 	for _, frame := range fs.split() {
 		switch frame[0] {
 		case 'D':
-			value = string(readRow(frame[frameHeader:])[0])
+			value = string(wire.ReadRow(frame[wire.FrameHeader:])[0])
 		case 'N':
 			warned = true
 		case 'E':
@@ -125,7 +126,7 @@ const controlName = "_raisin_control"
 
 // begin makes sure that there is a transaction.
 func (b *batch) begin() error {
-	if status, _ := b.s.up.transaction(); status != statusIdle {
+	if status, _ := b.s.up.transaction(); status != wire.StatusIdle {
 		return nil
 	}
 	b.hidden = true
@@ -139,8 +140,8 @@ func (b *batch) failed(err error) error {
 	if b.s.up.isLost() && !ok {
 		return err
 	}
-	if status, _ := b.s.up.transaction(); ok && status == statusIdle && !b.hidden { // it is that of a COMMIT
-		theirs.response.Detail = withDetail(theirs.response.Detail, b.s.text.best(describe("The block took: ", b.s.unit.block)))
+	if status, _ := b.s.up.transaction(); ok && status == wire.StatusIdle && !b.hidden { // it is that of a COMMIT
+		theirs.response.Detail = withDetail(theirs.response.Detail, b.s.text.Best(describe("The block took: ", b.s.unit.block)))
 	}
 	b.s.fail(err)
 	if b.s.over {
@@ -154,7 +155,7 @@ func (b *batch) failed(err error) error {
 		}
 	}
 	switch status, _ := b.s.up.transaction(); {
-	case status == statusIdle: // a COMMIT that failed has rolled back
+	case status == wire.StatusIdle: // a COMMIT that failed has rolled back
 		return nil
 	case b.hidden:
 		return b.control("ROLLBACK")
@@ -205,7 +206,7 @@ func (b *batch) transaction(t *planner.Transaction, st *planner.Statement) error
 			}
 		}
 		b.hidden = false // from here on the client has begun it
-		b.s.out.commandComplete(t.Tag)
+		b.s.out.CommandComplete(t.Tag)
 		return nil
 	case planner.Commit, planner.Rollback:
 		if t.Chain {
@@ -234,7 +235,7 @@ func (b *batch) relay(text string, before int) error {
 	if b.s.refresh(); b.standard != b.s.standard {
 		text = planner.Portable(text, b.standard)
 	}
-	encoded, err := b.s.text.toClient(text)
+	encoded, err := b.s.text.ToClient(text)
 	if err != nil {
 		return err
 	}

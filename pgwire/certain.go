@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
@@ -37,13 +38,13 @@ func (s *session) sayFacts(c *conversation, m *planner.Mixed, facts *factReader)
 	if q.SQL == "" {
 		return nil
 	}
-	values, types := make([]rawValue, len(q.Parameters)), make([]uint32, len(q.Parameters))
+	values, types := make([]wire.RawValue, len(q.Parameters)), make([]uint32, len(q.Parameters))
 	for i, parameter := range q.Parameters {
-		encoded, err := s.text.toClient(parameter)
+		encoded, err := s.text.ToClient(parameter)
 		if err != nil {
 			return err
 		}
-		values[i], types[i] = rawValue{value: []byte(encoded)}, uint32(datum.Text)
+		values[i], types[i] = wire.RawValue{Value: []byte(encoded)}, uint32(datum.Text)
 	}
 	s.say(c, certainName+q.Name, q.SQL, values, types, func(row [][]byte) {
 		for i, column := range row[:len(m.Facts)] {
@@ -55,7 +56,7 @@ func (s *session) sayFacts(c *conversation, m *planner.Mixed, facts *factReader)
 
 // say asks a question of ours that has one row as its answer, by a statement that stays
 // prepared.
-func (s *session) say(c *conversation, name, sql string, values []rawValue, types []uint32, answer func(row [][]byte)) {
+func (s *session) say(c *conversation, name, sql string, values []wire.RawValue, types []uint32, answer func(row [][]byte)) {
 	messages := s.asking.drop(name)
 	if !s.asking.isPrepared(name, s.up) {
 		messages = append(messages, &pgproto3.Close{ObjectType: 'S', Name: name}, &pgproto3.Parse{Name: name, Query: sql, ParameterOIDs: types})
@@ -65,12 +66,12 @@ func (s *session) say(c *conversation, name, sql string, values []rawValue, type
 		case '1':
 			s.asking.prepared(name, s.up)
 		case 'D':
-			answer(readRow(body))
+			answer(wire.ReadRow(body))
 		}
 		return nil
 	}, append(messages,
 		&pgproto3.Close{ObjectType: 'P', Name: name},
-		bindRaw(name, name, values, nil, nil),
+		wire.BindRaw(name, name, values, nil, nil),
 		&pgproto3.Execute{Portal: name},
 		&pgproto3.Close{ObjectType: 'P', Name: name})...)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"raisinproxy/pgwire/wire"
 	"raisinproxy/sqlfuncs"
 )
 
@@ -47,20 +48,20 @@ func (r *relay) passOn(b []byte, to *captured) (out []byte, used int) {
 // the error is that of a COMMIT whose block took something. wait: they have to be there
 // as a whole to tell.
 func (r *relay) failedCommit(b []byte) (length int, wait bool) {
-	if r.block.Load() == nil || len(b) < frameHeader || b[0] != 'E' || !r.endsBlock() {
+	if r.block.Load() == nil || len(b) < wire.FrameHeader || b[0] != 'E' || !r.endsBlock() {
 		return 0, false
 	}
 	for {
 		frame := b[length:]
-		if len(frame) < frameHeader || frameLength(frame) > len(frame) {
+		if len(frame) < wire.FrameHeader || wire.FrameLength(frame) > len(frame) {
 			return 0, len(b) < relayBytes/2
 		}
-		frame = frame[:frameLength(frame)]
+		frame = frame[:wire.FrameLength(frame)]
 		length += len(frame)
 		switch {
-		case frame[0] == 'E' && endsSession(frame[frameHeader:]):
+		case frame[0] == 'E' && wire.EndsSession(frame[wire.FrameHeader:]):
 			return 0, false
-		case frame[0] == 'Z' && frame[frameHeader] == statusIdle:
+		case frame[0] == 'Z' && frame[wire.FrameHeader] == wire.StatusIdle:
 			return length, false
 		case frame[0] == 'Z':
 			return 0, false
@@ -73,7 +74,7 @@ func (r *relay) failedCommit(b []byte) (length int, wait bool) {
 func (r *relay) endsBlock() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.status != statusBlock || len(r.series) == 0 {
+	if r.status != wire.StatusBlock || len(r.series) == 0 {
 		return false
 	}
 	s := &r.series[0]
@@ -84,23 +85,23 @@ func (r *relay) endsBlock() bool {
 func (r *relay) amend(b []byte) (out []byte) {
 	took := *r.block.Load()
 	for _, frame := range frames(b).split() {
-		r.note(nil, frame[0], frame[frameHeader:])
+		r.note(nil, frame[0], frame[wire.FrameHeader:])
 		e := &pgproto3.ErrorResponse{}
-		if frame[0] != 'E' || e.Decode(frame[frameHeader:]) != nil {
+		if frame[0] != 'E' || e.Decode(frame[wire.FrameHeader:]) != nil {
 			out = append(out, frame...)
 			continue
 		}
-		e.Detail = withDetail(e.Detail, r.text().best(describe("The block took: ", took)))
+		e.Detail = withDetail(e.Detail, r.text().Best(describe("The block took: ", took)))
 		out, _ = e.Encode(out) // decoded, and a little longer
 	}
 	return out
 }
 
 // text converts to the client's encoding.
-func (r *relay) text() transcoder {
+func (r *relay) text() wire.Transcoder {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return transcoderFor(r.params["client_encoding"])
+	return wire.TranscoderFor(r.params["client_encoding"])
 }
 
 // mayHaveCommitted says whether a connection was lost while it may have committed a block

@@ -10,6 +10,7 @@ import (
 	"github.com/jeroenrinzema/psql-wire/codes"
 
 	"raisinproxy/pgwire/settings"
+	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
@@ -26,8 +27,8 @@ func (s *session) Call(f *sqlfuncs.Function, args []datum.Datum) (sqlfuncs.Row, 
 	if s.server.cfg.Upstream == nil {
 		s.refresh() // the statement itself may have changed the branch
 	}
-	if s.text.unsafe { // since the statement was prepared
-		return sqlfuncs.Row{}, errEncoding
+	if s.text.Unsafe { // since the statement was prepared
+		return sqlfuncs.Row{}, wire.ErrEncoding
 	}
 	if s.caller.Scope.Branch == "" { // the upstream takes that for a setting; nothing may be taken for another branch
 		return sqlfuncs.Row{}, errEmptyBranch

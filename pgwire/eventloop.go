@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"raisinproxy/pgwire/poll"
+	"raisinproxy/pgwire/wire"
 )
 
 // This file lets sessions wait without a goroutine. A session that waits for its client is
@@ -41,9 +42,9 @@ func startLoops(n int) (*eventLoops, error) {
 		}
 		all.loops = append(all.loops, &eventLoop{
 			Loop: loop,
-			in:   make([]byte, lentBytes),
-			out:  make([]byte, 0, lentBytes),
-			up:   make([]byte, 0, lentBytes),
+			in:   make([]byte, wire.LentBytes),
+			out:  make([]byte, 0, wire.LentBytes),
+			up:   make([]byte, 0, wire.LentBytes),
 
 			workers: workers{jobs: make(chan func())},
 		})
@@ -94,7 +95,7 @@ func (s *session) park() bool {
 		return false
 	}
 	s.limitIdling()
-	s.in.own()
+	s.in.Own()
 	s.polled.OnReadable(s.onInput)
 	return true
 }
@@ -121,7 +122,7 @@ func (s *session) onInput() {
 		}
 	}()
 	s.borrow()
-	switch err := s.in.fillNow(s.polled); {
+	switch err := s.in.FillNow(s.polled); {
 	case errors.Is(err, poll.ErrWouldBlock):
 		s.giveBack()
 		return
@@ -150,11 +151,11 @@ func (s *session) handOver(do func() (parked bool)) {
 
 // borrow lends a session that holds no buffers those of the loop.
 func (s *session) borrow() {
-	if s.in.start == s.in.end {
-		s.in.buf, s.in.start, s.in.end = s.loop.in, 0, 0
+	if s.in.Start == s.in.End {
+		s.in.Buf, s.in.Start, s.in.End = s.loop.in, 0, 0
 	}
-	if len(s.out.buf) == 0 {
-		s.out.buf = s.loop.out
+	if len(s.out.Buf) == 0 {
+		s.out.Buf = s.loop.out
 	}
 	if s.up != nil && len(s.up.out) == 0 {
 		s.up.out = s.loop.up
@@ -171,8 +172,8 @@ func (s *session) noteTurn(inTurn bool) {
 // giveBack leaves a session with what it cannot do without.
 func (s *session) giveBack() {
 	s.noteTurn(false)
-	s.in.own()
-	s.out.buf = own(s.out.buf, s.loop.out)
+	s.in.Own()
+	s.out.Buf = own(s.out.Buf, s.loop.out)
 	if s.up != nil {
 		s.up.out = own(s.up.out, s.loop.up)
 	}
@@ -196,16 +197,16 @@ func (s *session) flushNow() bool {
 	if relaying && s.up.polling == nil {
 		return false
 	}
-	if len(s.out.buf) > 0 && (s.out.due || relaying || len(s.out.buf) > s.maxWaiting()) {
-		s.unit.leaving(s.out.buf, s.out.sent)
-		n, ok := s.writeNow(s.out.buf)
-		s.out.buf = s.out.buf[n:]
-		s.out.sent += int64(n)
+	if len(s.out.Buf) > 0 && (s.out.Due || relaying || len(s.out.Buf) > s.maxWaiting()) {
+		s.unit.leaving(s.out.Buf, s.out.Sent)
+		n, ok := s.writeNow(s.out.Buf)
+		s.out.Buf = s.out.Buf[n:]
+		s.out.Sent += int64(n)
 		if !ok {
 			return false
 		}
-		s.out.due = false
-		s.out.buf = s.loop.out
+		s.out.Due = false
+		s.out.Buf = s.loop.out
 	}
 	if !relaying {
 		return true

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"strings"
 
+	"raisinproxy/pgwire/wire"
+
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
@@ -93,7 +95,7 @@ func (r *relay) noteCaptured(to *captured, kind byte, body []byte) {
 	case 'A', 'N':
 		to.urgent = to.limit > 0
 	case 'E':
-		if endsSession(body) {
+		if wire.EndsSession(body) {
 			r.lastWords = binary.BigEndian.AppendUint32([]byte{kind}, uint32(4+len(body)))
 			r.lastWords = append(r.lastWords, body...)
 		}
@@ -193,8 +195,8 @@ func (s *session) commandUpstream(sql string) error {
 
 // split cuts them; they are whole.
 func (fs frames) split() (all [][]byte) {
-	for len(fs) >= frameHeader {
-		length := frameLength(fs)
+	for len(fs) >= wire.FrameHeader {
+		length := wire.FrameLength(fs)
 		all = append(all, fs[:length])
 		fs = fs[length:]
 	}
@@ -228,7 +230,7 @@ func (s *session) stream(messages []byte, done func(kind byte) bool, visit func(
 		}
 		if s.up.isCopying() {
 			err = s.copyIn()
-		} else if !ended && (len(s.out.buf) > s.maxWaiting() || r.urgent) {
+		} else if !ended && (len(s.out.Buf) > s.maxWaiting() || r.urgent) {
 			err = s.flush()
 		}
 		if err != nil {
@@ -263,10 +265,10 @@ func (r *reader) read(fs []byte) {
 		fs = append(r.rest, fs...)
 		r.rest = nil
 	}
-	for len(fs) >= frameHeader {
+	for len(fs) >= wire.FrameHeader {
 		length := 1 + int(binary.BigEndian.Uint32(fs[1:]))
 		switch {
-		case r.bulk && isBulk(fs[0]):
+		case r.bulk && wire.IsBulk(fs[0]):
 			n := min(length, len(fs))
 			r.pass(fs[:n])
 			r.owed = length - n
@@ -284,12 +286,12 @@ func (r *reader) read(fs []byte) {
 
 func (r *reader) pass(b []byte) {
 	if r.failed == nil {
-		r.s.out.buf = append(r.s.out.buf, b...)
+		r.s.out.Buf = append(r.s.out.Buf, b...)
 	}
 }
 
 func (r *reader) frame(frame []byte) {
-	kind, body := frame[0], frame[frameHeader:]
+	kind, body := frame[0], frame[wire.FrameHeader:]
 	switch kind {
 	case 'A', 'N', 'S':
 		r.s.news(frame)
@@ -307,11 +309,11 @@ func (r *reader) frame(frame []byte) {
 // pass sends a frame of the upstream's to the client.
 func (s *session) pass(kind byte, body []byte) {
 	if kind == 'C' {
-		s.out.tag = len(s.out.buf)
+		s.out.Tag = len(s.out.Buf)
 	}
-	start := s.out.begin(kind)
-	s.out.buf = append(s.out.buf, body...)
-	s.out.end(start)
+	start := s.out.Begin(kind)
+	s.out.Buf = append(s.out.Buf, body...)
+	s.out.End(start)
 }
 
 // copyIn passes on the data of a COPY that runs amid an exchange, until it ends or the
@@ -325,7 +327,7 @@ func (s *session) copyIn() error {
 	defer s.watchAgain()
 	s.takeHead()
 	for s.up.isCopying() {
-		kind, body, ok, bad := s.in.peek()
+		kind, body, ok, bad := s.in.Peek()
 		switch {
 		case bad != nil:
 			s.broken = bad
@@ -342,7 +344,7 @@ func (s *session) copyIn() error {
 		if ok {
 			continue
 		}
-		if err := s.in.fill(s.conn); err != nil && s.up.isCopying() {
+		if err := s.in.Fill(s.conn); err != nil && s.up.isCopying() {
 			return s.whyInterrupted(err)
 		}
 	}
@@ -369,7 +371,7 @@ func (s *session) forwardCopy(kind byte, body []byte) {
 	s.up.out = append(s.up.out, kind)
 	s.up.out = binary.BigEndian.AppendUint32(s.up.out, uint32(4+len(body)))
 	s.up.out = append(s.up.out, body...)
-	s.in.skip(body)
+	s.in.Skip(body)
 }
 
 func (r *relay) endCopy() {

@@ -9,6 +9,7 @@ import (
 	"github.com/jeroenrinzema/psql-wire/codes"
 
 	"raisinproxy/pgwire/settings"
+	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
@@ -25,16 +26,16 @@ func (s *session) failSeries(err error) verdict {
 // parse makes a prepared statement.
 func (s *session) parse(body []byte) verdict {
 	s.refresh() // before the text is read, which depends on settings
-	m := Body{rest: body}
-	name, raw := s.name(&m), m.text()
+	m := wire.Body{Rest: body}
+	name, raw := s.name(&m), m.Text()
 	declared := noTypes
-	for range m.count() {
-		declared = append(declared, datum.Type(m.int32()))
+	for range m.Count() {
+		declared = append(declared, datum.Type(m.Int32()))
 	}
-	if bad := m.done(); bad != nil {
+	if bad := m.Done(); bad != nil {
 		return s.failSeries(bad)
 	}
-	text, err := s.text.fromClient(raw)
+	text, err := s.text.FromClient(raw)
 	if err != nil {
 		return s.failSeries(err)
 	}
@@ -65,7 +66,7 @@ func (s *session) parse(body []byte) verdict {
 	} else if err := s.keep(string(name), st); err != nil {
 		return s.failSeries(err)
 	}
-	s.out.parseComplete()
+	s.out.ParseComplete()
 	return needInput
 }
 
@@ -107,8 +108,8 @@ func (s *session) announce(script *planner.Script) {
 }
 
 // name reads the name of a statement or portal, in the client's encoding.
-func (s *session) name(m *Body) []byte {
-	raw := m.text()
+func (s *session) name(m *wire.Body) []byte {
+	raw := m.Text()
 	for _, c := range raw {
 		if c >= utf8.RuneSelf {
 			return s.convertName(m, raw)
@@ -117,14 +118,14 @@ func (s *session) name(m *Body) []byte {
 	return raw
 }
 
-func (s *session) convertName(m *Body, raw []byte) []byte {
+func (s *session) convertName(m *wire.Body, raw []byte) []byte {
 	s.refresh()
-	name, err := s.text.fromClient(raw)
+	name, err := s.text.FromClient(raw)
 	if err == nil {
 		err = settings.ValidUTF8(name)
 	}
-	if err != nil && m.bad == nil {
-		m.bad = pgerr.From(err)
+	if err != nil && m.Bad == nil {
+		m.Bad = pgerr.From(err)
 	}
 	return name
 }
@@ -184,10 +185,10 @@ func (s *session) statementOf(name []byte) (*planner.Statement, error) {
 
 // bind makes a portal.
 func (s *session) bind(body []byte) verdict {
-	m := Body{rest: body}
+	m := wire.Body{Rest: body}
 	portalName, statementName := s.name(&m), s.name(&m)
-	if m.bad != nil {
-		return s.failSeries(m.bad)
+	if m.Bad != nil {
+		return s.failSeries(m.Bad)
 	}
 	st, err := s.statementOf(statementName)
 	if err != nil {
@@ -220,23 +221,23 @@ func (s *session) bind(body []byte) verdict {
 		p.kept = portalBytes(p)
 		s.portalBytes += p.kept
 	}
-	s.out.bindComplete()
+	s.out.BindComplete()
 	return needInput
 }
 
 // parameterValues is where the values of a Bind stand in its body.
 type parameterValues struct {
-	formats formats
+	formats wire.Formats
 	count   int
 }
 
 // parameterList reads the counts, which must fit the statement, up to the values.
-func (s *session) parameterList(m *Body, st *planner.Statement, name []byte) (v parameterValues, err error) {
-	s.codes = ReadFormats(m, s.codes[:0])
-	v.formats, v.count = s.codes, m.count()
+func (s *session) parameterList(m *wire.Body, st *planner.Statement, name []byte) (v parameterValues, err error) {
+	s.codes = wire.ReadFormats(m, s.codes[:0])
+	v.formats, v.count = s.codes, m.Count()
 	switch {
-	case m.bad != nil:
-		return v, m.bad
+	case m.Bad != nil:
+		return v, m.Bad
 	case len(v.formats) > 1 && len(v.formats) != v.count:
 		return v, pgerr.Newf(codes.ProtocolViolation, "bind message has %d parameter formats but %d parameters", len(v.formats), v.count)
 	case v.count != len(st.Params):
@@ -290,15 +291,15 @@ func (s *session) portalOf(name []byte) (*portal, error) {
 }
 
 // fillPortal reads the parameter values and the result formats.
-func (s *session) fillPortal(p *portal, m *Body, values parameterValues) error {
+func (s *session) fillPortal(p *portal, m *wire.Body, values parameterValues) error {
 	if mixed(p.bound) != nil {
 		return s.fillMixed(p, m, values)
 	}
 	for i := range values.count {
-		before := m.rest
-		v, err := s.parameter(m, p.bound.InputType(i, values.formats.of(i) != 0), values.formats.of(i), i+1)
+		before := m.Rest
+		v, err := s.parameter(m, p.bound.InputType(i, values.formats.Of(i) != 0), values.formats.Of(i), i+1)
 		if err != nil {
-			return s.inParameter(err, p.name, i+1, values.formats.of(i), before)
+			return s.inParameter(err, p.name, i+1, values.formats.Of(i), before)
 		}
 		p.params = append(p.params, v)
 	}
@@ -313,9 +314,9 @@ func (s *session) fillPortal(p *portal, m *Body, values parameterValues) error {
 }
 
 // readResultFormats reads the rest of a Bind.
-func (s *session) readResultFormats(p *portal, m *Body) error {
-	p.formats = ReadFormats(m, p.formats[:0])
-	if bad := m.done(); bad != nil {
+func (s *session) readResultFormats(p *portal, m *wire.Body) error {
+	p.formats = wire.ReadFormats(m, p.formats[:0])
+	if bad := m.Done(); bad != nil {
 		return bad
 	}
 	columns := s.columnsOf(p.bound)
@@ -326,11 +327,11 @@ func (s *session) readResultFormats(p *portal, m *Body) error {
 }
 
 // fillMixed keeps the parameters as they are, for the upstream to read.
-func (s *session) fillMixed(p *portal, m *Body, values parameterValues) error {
+func (s *session) fillMixed(p *portal, m *wire.Body, values parameterValues) error {
 	for i := range values.count {
-		v := rawValue{format: values.formats.of(i)}
-		if length := m.int32(); length != -1 {
-			v.value = append([]byte{}, m.bytes(int(length))...)
+		v := wire.RawValue{Format: values.formats.Of(i)}
+		if length := m.Int32(); length != -1 {
+			v.Value = append([]byte{}, m.Bytes(int(length))...)
 		}
 		p.raw = append(p.raw, v)
 	}
@@ -338,21 +339,21 @@ func (s *session) fillMixed(p *portal, m *Body, values parameterValues) error {
 }
 
 // parameter reads one value. The bytes are copied: the buffer is reused.
-func (s *session) parameter(m *Body, t datum.Type, format int16, number int) (datum.Datum, error) {
-	length := m.int32()
-	if length == -1 && m.bad == nil {
+func (s *session) parameter(m *wire.Body, t datum.Type, format int16, number int) (datum.Datum, error) {
+	length := m.Int32()
+	if length == -1 && m.Bad == nil {
 		return datum.Null, nil
 	}
-	raw := m.bytes(int(length))
+	raw := m.Bytes(int(length))
 	switch {
-	case m.bad != nil:
-		return datum.Null, m.bad
-	case format == binaryFormat && !isText(t):
+	case m.Bad != nil:
+		return datum.Null, m.Bad
+	case format == wire.BinaryFormat && !isText(t):
 		return datum.ParseBinary(t, raw, number)
-	case format != textFormat && format != binaryFormat:
+	case format != wire.TextFormat && format != wire.BinaryFormat:
 		return datum.Null, pgerr.Newf(codes.InvalidParameterValue, "unsupported format code: %d", format)
 	}
-	text, err := s.text.fromClient(raw)
+	text, err := s.text.FromClient(raw)
 	if err != nil {
 		return datum.Null, err
 	}
@@ -372,9 +373,9 @@ func (s *session) inParameter(err error, portal string, number int, format int16
 		name = fmt.Sprintf("portal \"%s\"", portal)
 	}
 	e.Where = fmt.Sprintf("%s parameter $%d", name, number)
-	if format == textFormat && e.Code != codes.CharacterNotInRepertoire && e.Code != codes.ProtocolViolation {
-		m := Body{rest: field}
-		e.Where += " = " + s.abbreviate(string(m.bytes(int(m.int32()))))
+	if format == wire.TextFormat && e.Code != codes.CharacterNotInRepertoire && e.Code != codes.ProtocolViolation {
+		m := wire.Body{Rest: field}
+		e.Where += " = " + s.abbreviate(string(m.Bytes(int(m.Int32()))))
 	}
 	return &e
 }
@@ -432,16 +433,16 @@ func (s *session) target(st *planner.Statement) (*planner.Statement, error) {
 
 // describe tells about a statement or a portal.
 func (s *session) describe(body []byte) verdict {
-	m := Body{rest: body}
-	kind, name := m.byte(), s.name(&m)
-	if bad := m.done(); bad != nil {
+	m := wire.Body{Rest: body}
+	kind, name := m.Byte(), s.name(&m)
+	if bad := m.Done(); bad != nil {
 		return s.failSeries(bad)
 	}
 	s.beginImplicit()
 	s.refresh()
 	var st *planner.Statement
 	var p *portal
-	var result formats
+	var result wire.Formats
 	var err error
 	switch kind {
 	case 'S':
@@ -461,13 +462,13 @@ func (s *session) describe(body []byte) verdict {
 		return s.failSeries(errAborted)
 	}
 	if kind == 'S' {
-		s.out.parameterDescription(st.Params)
+		s.out.ParameterDescription(st.Params)
 	}
 	target, err := s.target(st)
 	if columns == nil {
-		s.out.noData()
+		s.out.NoData()
 	} else if err == nil && target.Described != nil {
-		s.out.describeAs(target.Described, result)
+		s.out.DescribeAs(target.Described, result)
 	} else {
 		s.describeRows(columns, result)
 	}
@@ -476,9 +477,9 @@ func (s *session) describe(body []byte) verdict {
 
 // execute runs a portal.
 func (s *session) execute(body []byte) verdict {
-	m := Body{rest: body}
-	name, maxRows := s.name(&m), m.int32()
-	if bad := m.done(); bad != nil {
+	m := wire.Body{Rest: body}
+	name, maxRows := s.name(&m), m.Int32()
+	if bad := m.Done(); bad != nil {
 		return s.failSeries(bad)
 	}
 	p, err := s.portalOf(name)
@@ -491,7 +492,7 @@ func (s *session) execute(body []byte) verdict {
 	s.beginImplicit()
 	s.refresh()
 	if p.bound.Action == nil {
-		s.out.emptyQueryResponse()
+		s.out.EmptyQueryResponse()
 		return needInput
 	}
 	if s.txState() == failed && !p.bound.EndsTransaction() {
@@ -512,9 +513,9 @@ func (s *session) calls(st *planner.Statement) bool {
 
 // close drops a statement or a portal; one that does not exist is no error.
 func (s *session) close(body []byte) verdict {
-	m := Body{rest: body}
-	kind, name := m.byte(), s.name(&m)
-	if bad := m.done(); bad != nil {
+	m := wire.Body{Rest: body}
+	kind, name := m.Byte(), s.name(&m)
+	if bad := m.Done(); bad != nil {
 		return s.failSeries(bad)
 	}
 	switch {
@@ -529,7 +530,7 @@ func (s *session) close(body []byte) verdict {
 	default:
 		return s.failSeries(pgerr.Newf(codes.ProtocolViolation, "invalid CLOSE message subtype %d", kind))
 	}
-	s.out.closeComplete()
+	s.out.CloseComplete()
 	return needInput
 }
 

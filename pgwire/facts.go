@@ -3,6 +3,7 @@ package pgwire
 import (
 	"context"
 	"errors"
+	"raisinproxy/pgwire/wire"
 	"strconv"
 	"strings"
 	"time"
@@ -24,9 +25,9 @@ func (s *session) readFacts() error {
 
 // failHead answers the frame at the head of the input with an error.
 func (s *session) failHead(err error) {
-	kind, body, ok, _ := s.in.peek()
+	kind, body, ok, _ := s.in.Peek()
 	if !ok {
-		kind = s.in.buf[s.in.start] // of a long message, which is dropped as it arrives
+		kind = s.in.Buf[s.in.Start] // of a long message, which is dropped as it arrives
 	}
 	s.fail(err)
 	if kind != 'Q' {
@@ -59,7 +60,7 @@ func (s *session) askFacts() error {
 		case 'E':
 			return refusal(body)
 		case 'D':
-			s.learn(readRow(body), inSeries)
+			s.learn(wire.ReadRow(body), inSeries)
 			s.up.dirty = false
 		}
 		return nil
@@ -99,7 +100,7 @@ func (s *session) learn(f facts, inSeries bool) {
 	s.upstreamTimeout = parseTimeout(string(f[factTimeout]))
 	if inSeries {
 		s.standard = string(f[factStandard]) != "off"
-		s.text = transcoderFor(string(f[factEncoding]))
+		s.text = wire.TranscoderFor(string(f[factEncoding]))
 		s.ahead = true
 	}
 	s.caller.Scope.Branch = defaultBranch
@@ -110,7 +111,7 @@ func (s *session) learn(f facts, inSeries bool) {
 
 // decoded is a name that the upstream tells, in the client's encoding.
 func (s *session) decoded(raw []byte) string {
-	name, err := s.text.fromClient(raw)
+	name, err := s.text.FromClient(raw)
 	if err != nil { // no encoding has two names for it
 		name = raw
 	}

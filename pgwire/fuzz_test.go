@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"raisinproxy/pgwire/wire"
+
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
@@ -49,7 +51,7 @@ func FuzzStartup(f *testing.F) {
 	f.Fuzz(func(t *testing.T, input []byte) {
 		s := newSession(t)
 		conn := newScript(input, 7)
-		s.conn, s.in.limit = conn, maxStartupBytes
+		s.conn, s.in.Limit = conn, maxStartupBytes
 		err := s.startup()
 		s.farewell()
 		if err == nil && !bytes.HasSuffix(conn.out.Bytes(), []byte("Z\x00\x00\x00\x05I")) {
@@ -86,7 +88,7 @@ func FuzzReader(f *testing.F) {
 	f.Add(append(frame('N', "SNOTICE\x00\x00"), append(frame('d', strings.Repeat("x", 300)), frame('E', "\x00")...)...), uint8(1), true)
 	f.Add(append(frame('D', ""), frame('D', strings.Repeat("x", 300))...), uint8(100), false)
 	f.Fuzz(func(t *testing.T, input []byte, cut uint8, bulk bool) {
-		for at := input; len(at) >= frameHeader; {
+		for at := input; len(at) >= wire.FrameHeader; {
 			length := binary.BigEndian.Uint32(at[1:])
 			if length < 4 {
 				return // the relay has dropped the connection
@@ -107,7 +109,7 @@ func FuzzReader(f *testing.F) {
 				r.read(rest[:n])
 				rest = rest[n:]
 			}
-			return seen.String(), string(s.out.buf)
+			return seen.String(), string(s.out.Buf)
 		}
 		visited, passed := read(max(len(input), 1))
 		if v, p := read(max(int(cut), 1)); v != visited || p != passed {

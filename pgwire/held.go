@@ -61,7 +61,7 @@ func (s *session) releaseBegin() error {
 
 // controlUpstream runs a transaction command in the series that the client is in.
 func (s *session) controlUpstream(st *planner.Statement) error {
-	text, err := s.text.toClient(st.Text)
+	text, err := s.text.ToClient(st.Text)
 	if err != nil {
 		return err
 	}

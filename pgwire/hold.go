@@ -105,7 +105,7 @@ func (s *session) queryHeld(kind byte, body []byte) error {
 // takeHeld sends messages and passes their answers on. While they are under way nobody
 // knows what becomes of the transaction: they may hold a COMMIT.
 func (s *session) takeHeld(messages []byte, done func(kind byte) bool) error {
-	s.unit.endStatement(s.out.position())
+	s.unit.endStatement(s.out.Position())
 	s.unit.deciding = true
 	err := s.stream(messages, done, func(kind byte, body []byte) error {
 		switch kind {

@@ -26,7 +26,7 @@ func statementBytes(st *planner.Statement) int { return overhead + planFactor*le
 func portalBytes(p *portal) int {
 	n := overhead
 	for _, v := range p.raw {
-		n += len(v.value)
+		n += len(v.Value)
 	}
 	for i := range p.params {
 		n += len(p.params[i].Str)

@@ -12,6 +12,7 @@ import (
 	"raisinproxy/backend"
 	"raisinproxy/pgwire/auth"
 	"raisinproxy/pgwire/settings"
+	"raisinproxy/pgwire/wire"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
@@ -145,7 +146,7 @@ func (s *session) converse(user string, exchange *auth.Exchange) (auth.Identity,
 	step, err := s.judge(user, exchange, exchange.Start)
 	for err == nil {
 		for _, m := range step.Messages {
-			s.out.message(m)
+			s.out.Message(m)
 		}
 		if step.Done {
 			return exchange.Identity(), nil
@@ -153,9 +154,9 @@ func (s *session) converse(user string, exchange *auth.Exchange) (auth.Identity,
 		if err := s.flush(); err != nil {
 			return auth.Identity{}, errNoSession
 		}
-		s.in.limit = exchange.Limit()
+		s.in.Limit = exchange.Limit()
 		kind, body, readErr := s.awaitResponse()
-		if errors.Is(readErr, errLength) {
+		if errors.Is(readErr, wire.ErrLength) {
 			if unreadable := exchange.Unreadable(); unreadable != nil {
 				return auth.Identity{}, s.rejected(user, unreadable)
 			}
@@ -166,7 +167,7 @@ func (s *session) converse(user string, exchange *auth.Exchange) (auth.Identity,
 		body = bytes.Clone(body) // more may arrive while it waits for its turn
 		step, err = s.judge(user, exchange, func() (auth.Step, error) { return exchange.Respond(kind, body) })
 		if err == nil {
-			s.in.skip(body)
+			s.in.Skip(body)
 		}
 	}
 	return auth.Identity{}, err
@@ -201,17 +202,17 @@ func (s *session) rejected(user string, err error) error {
 // message, and of what is none, the type is enough.
 func (s *session) awaitResponse() (kind byte, body []byte, err error) {
 	for {
-		if kind, ok := s.in.head(); ok && kind != 'p' {
+		if kind, ok := s.in.Head(); ok && kind != 'p' {
 			return kind, nil, nil
 		}
-		kind, body, ok, bad := s.in.peek()
+		kind, body, ok, bad := s.in.Peek()
 		if ok || bad != nil {
 			return kind, body, bad
 		}
-		_, begun := s.in.head()
-		switch err := s.in.fill(s.conn); {
+		_, begun := s.in.Head()
+		switch err := s.in.Fill(s.conn); {
 		case errors.Is(err, io.EOF) && begun:
-			return 0, nil, errLength // cut short
+			return 0, nil, wire.ErrLength // cut short
 		case err != nil:
 			return 0, nil, errNoSession
 		}

@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"encoding/binary"
 
+	"raisinproxy/pgwire/wire"
+
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
@@ -18,8 +20,8 @@ const longMessage = maxPending
 // it is a long one for the upstream. What has to be looked at as a whole, a text, is
 // not.
 func (s *session) startLong() verdict {
-	have := s.in.buf[s.in.start:s.in.end]
-	if s.server.cfg.Upstream == nil || s.skipping || len(have) < frameHeader {
+	have := s.in.Buf[s.in.Start:s.in.End]
+	if s.server.cfg.Upstream == nil || s.skipping || len(have) < wire.FrameHeader {
 		return needInput
 	}
 	kind, length := have[0], int(binary.BigEndian.Uint32(have[1:]))
@@ -27,7 +29,7 @@ func (s *session) startLong() verdict {
 		return needInput
 	}
 	if kind == 'B' && (s.up == nil || !s.up.isCopying()) {
-		if v := s.startBind(have[frameHeader:]); v != ourTurn {
+		if v := s.startBind(have[wire.FrameHeader:]); v != ourTurn {
 			return v
 		}
 	}
@@ -49,8 +51,8 @@ func (s *session) startBind(have []byte) verdict {
 	if bytes.Count(have, []byte{0}) < 2 {
 		return needInput
 	}
-	m := Body{rest: have}
-	portal, statement := s.known(m.text()), m.text()
+	m := wire.Body{Rest: have}
+	portal, statement := s.known(m.Text()), m.Text()
 	if namesOurs('B', have) || s.isOurs('S', s.known(statement)) {
 		return needInput
 	}
@@ -87,11 +89,11 @@ func (s *session) replacePortal(name, statement []byte) verdict {
 
 // passLong passes on what has arrived of a long message.
 func (s *session) passLong() verdict {
-	have := s.in.buf[s.in.start:s.in.end]
+	have := s.in.Buf[s.in.Start:s.in.End]
 	n := min(s.long, len(have))
 	s.up.out = append(s.up.out, have[:n]...)
-	s.in.drop(n)
+	s.in.Drop(n)
 	s.long -= n
-	s.in.bulk = s.long > 0
+	s.in.Bulk = s.long > 0
 	return needInput
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
@@ -124,7 +125,7 @@ func (s *session) runMixedAgain(p *portal) error {
 	if verb == "INSERT" {
 		verb += " 0"
 	}
-	s.out.commandComplete(verb + " 0")
+	s.out.CommandComplete(verb + " 0")
 	return nil
 }
 
@@ -199,12 +200,12 @@ func (s *session) prepareMain(p *portal) (*beforehand, error) {
 func (s *session) readRaw(p *portal) (params []datum.Datum, ok bool) {
 	for i, raw := range p.raw {
 		t := p.bound.Params[i]
-		if raw.value == nil || !datum.Supported(t) {
+		if raw.Value == nil || !datum.Supported(t) {
 			params = append(params, datum.Null)
 			continue
 		}
-		body := binary.BigEndian.AppendUint32(nil, uint32(len(raw.value)))
-		v, err := s.parameter(&Body{rest: append(body, raw.value...)}, t, raw.format, i+1)
+		body := binary.BigEndian.AppendUint32(nil, uint32(len(raw.Value)))
+		v, err := s.parameter(&wire.Body{Rest: append(body, raw.Value...)}, t, raw.Format, i+1)
 		if err != nil {
 			return nil, false
 		}
@@ -236,7 +237,7 @@ func (s *session) askBefore(p *portal, compute bool) (*asked, error) {
 		}
 		c.say(&m.Main, p.checkColumns,
 			&pgproto3.Close{ObjectType: 'S', Name: mainName},
-			&pgproto3.Parse{Name: mainName, Query: sql, ParameterOIDs: append(oids(p.bound.Params), hiddenTypes(m)...)},
+			&pgproto3.Parse{Name: mainName, Query: sql, ParameterOIDs: append(wire.Oids(p.bound.Params), hiddenTypes(m)...)},
 			&pgproto3.Describe{ObjectType: 'S', Name: mainName})
 	}
 	facts := s.factReader(m)
@@ -252,13 +253,13 @@ func (s *session) askBefore(p *portal, compute bool) (*asked, error) {
 		}
 		c.say(&m.Args, func(kind byte, body []byte) error {
 			if kind == 'D' {
-				result.row = readRow(body)
+				result.row = wire.ReadRow(body)
 			}
 			return facts.refused
 		},
 			&pgproto3.Close{ObjectType: 'S', Name: argsName},
-			&pgproto3.Parse{Name: argsName, Query: sql, ParameterOIDs: oids(p.bound.Params)},
-			bindRaw(argsName, argsName, p.raw, nil, nil),
+			&pgproto3.Parse{Name: argsName, Query: sql, ParameterOIDs: wire.Oids(p.bound.Params)},
+			wire.BindRaw(argsName, argsName, p.raw, nil, nil),
 			&pgproto3.Execute{Portal: argsName},
 			&pgproto3.Close{ObjectType: 'P', Name: argsName})
 	}
@@ -285,7 +286,7 @@ func (p *portal) checkColumns(kind byte, body []byte) error {
 	var now []planner.Column
 	switch kind {
 	case 'T':
-		now = readColumns(body)
+		now = wire.ReadColumns(body)
 	case 'n':
 	default:
 		return nil
@@ -312,7 +313,7 @@ func (s *session) readArguments(call *planner.MixedCall, row [][]byte) ([]datum.
 			args[i] = datum.Null
 			continue
 		}
-		text, err := s.text.fromClient(row[column])
+		text, err := s.text.FromClient(row[column])
 		if err != nil {
 			return nil, err
 		}
@@ -339,7 +340,7 @@ func (s *session) openMain(p *portal, values []datum.Datum) ([]pgproto3.Frontend
 		return append(opening,
 			&pgproto3.Close{ObjectType: 'S', Name: mainName},
 			&pgproto3.Parse{Name: mainName, Query: sql},
-			bindRaw(p.upstream, mainName, nil, nil, nil)), err
+			wire.BindRaw(p.upstream, mainName, nil, nil, nil)), err
 	}
 	var hidden [][]byte
 	for i, h := range m.Hidden {
@@ -349,7 +350,7 @@ func (s *session) openMain(p *portal, values []datum.Datum) ([]pgproto3.Frontend
 		}
 		hidden = append(hidden, encoded)
 	}
-	return append(opening, bindRaw(p.upstream, mainName, p.raw, hidden, s.mainFormats(p))), nil
+	return append(opening, wire.BindRaw(p.upstream, mainName, p.raw, hidden, s.mainFormats(p))), nil
 }
 
 // sql is a text as the upstream is to get it: in the client's encoding, and meaning under
@@ -359,11 +360,11 @@ func (s *session) sql(st *planner.Statement, text *planner.Text) (string, error)
 	if st.Standard != s.standard {
 		sql = planner.Portable(sql, st.Standard)
 	}
-	return s.text.toClient(sql)
+	return s.text.ToClient(sql)
 }
 
 func (s *session) encodeHidden(t datum.Type, v datum.Datum) ([]byte, error) {
-	v, err := s.text.valueToClient(v)
+	v, err := s.text.ValueToClient(v)
 	if v.Null || err != nil {
 		return nil, err
 	}

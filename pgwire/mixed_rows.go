@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/pgwire/wire"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
 )
@@ -27,11 +28,11 @@ func (s *session) mainFormats(p *portal) []int16 {
 	}
 	result := make([]int16, 0, len(p.bound.Columns))
 	for i := range p.bound.Columns {
-		result = append(result, p.formats.of(i))
+		result = append(result, p.formats.Of(i))
 	}
 	if m.Rows != nil {
 		for range m.Rows.Hidden {
-			result = append(result, binaryFormat)
+			result = append(result, wire.BinaryFormat)
 		}
 	}
 	return result
@@ -77,7 +78,7 @@ func (s *session) fetch(p *portal, maxRows int, opening []pgproto3.FrontendMessa
 			p.tag = strings.TrimSuffix(string(body), "\x00")
 			s.warnOfLoss(p.tag)
 			s.explainCalls(p)
-			s.out.commandComplete(p.tag)
+			s.out.CommandComplete(p.tag)
 		default:
 			s.pass(kind, body)
 		}
@@ -96,7 +97,7 @@ func (s *session) fetch(p *portal, maxRows int, opening []pgproto3.FrontendMessa
 func (s *session) describeOnce(p *portal) {
 	if p.undescribed {
 		p.undescribed = false
-		s.out.describeAs(p.bound.Described, p.formats)
+		s.out.DescribeAs(p.bound.Described, p.formats)
 	}
 }
 
@@ -113,7 +114,7 @@ func (s *session) fetchFailure(p *portal, body []byte) error {
 
 func (s *session) fetched(p *portal, suspended bool) {
 	if suspended {
-		s.out.portalSuspended()
+		s.out.PortalSuspended()
 		return
 	}
 	s.closeUpstream(p)
@@ -157,7 +158,7 @@ func (s *session) fetchSlices(p *portal, maxRows int, opening []pgproto3.Fronten
 			s.fetched(p, suspended)
 			return nil
 		}
-		if len(s.out.buf) > s.maxWaiting() {
+		if len(s.out.Buf) > s.maxWaiting() {
 			if err := s.flush(); err != nil {
 				return err
 			}
@@ -172,7 +173,7 @@ func (s *session) passTag(p *portal, body []byte, sent int) {
 		p.tag = p.tag[:i+1] + strconv.Itoa(sent)
 	}
 	s.warnOfLoss(p.tag)
-	s.out.commandComplete(p.tag)
+	s.out.CommandComplete(p.tag)
 }
 
 // explainCalls adds what EXPLAIN says of the calls.
@@ -189,7 +190,7 @@ func (s *session) explainCalls(p *portal) {
 // passRow passes on a row, with the calls that it asks for made.
 func (s *session) passRow(p *portal, body []byte) error {
 	plan := mixed(p.bound).Rows
-	row := readRow(body)
+	row := wire.ReadRow(body)
 	visible := len(p.bound.Columns)
 	if len(row) != visible+len(plan.Hidden) {
 		return fmt.Errorf("a row of %d columns, want %d", len(row), visible+len(plan.Hidden))
@@ -215,7 +216,7 @@ func (s *session) passRow(p *portal, body []byte) error {
 		if err != nil {
 			return err
 		}
-		if row[column], err = s.encodeItem(item.Type, v, p.formats.of(column)); err != nil {
+		if row[column], err = s.encodeItem(item.Type, v, p.formats.Of(column)); err != nil {
 			return err
 		}
 	}
@@ -232,30 +233,30 @@ func (s *session) readHidden(t datum.Type, raw []byte) (datum.Datum, error) {
 	if err != nil {
 		return v, err
 	}
-	return s.text.valueFromClient(v)
+	return s.text.ValueFromClient(v)
 }
 
 func (s *session) encodeItem(t datum.Type, v datum.Datum, format int16) ([]byte, error) {
-	v, err := s.text.valueToClient(v)
+	v, err := s.text.ValueToClient(v)
 	if v.Null || err != nil {
 		return nil, err
 	}
-	if format == binaryFormat {
+	if format == wire.BinaryFormat {
 		return datum.AppendBinary([]byte{}, t, v)
 	}
 	return datum.AppendText([]byte{}, t, v, s.zone), nil
 }
 
 func (s *session) sendRaw(row [][]byte) {
-	start := s.out.begin('D')
-	s.out.buf = binary.BigEndian.AppendUint16(s.out.buf, uint16(len(row)))
+	start := s.out.Begin('D')
+	s.out.Buf = binary.BigEndian.AppendUint16(s.out.Buf, uint16(len(row)))
 	for _, value := range row {
 		if value == nil {
-			s.out.buf = append(s.out.buf, 0xFF, 0xFF, 0xFF, 0xFF)
+			s.out.Buf = append(s.out.Buf, 0xFF, 0xFF, 0xFF, 0xFF)
 			continue
 		}
-		s.out.buf = binary.BigEndian.AppendUint32(s.out.buf, uint32(len(value)))
-		s.out.buf = append(s.out.buf, value...)
+		s.out.Buf = binary.BigEndian.AppendUint32(s.out.Buf, uint32(len(value)))
+		s.out.Buf = append(s.out.Buf, value...)
 	}
-	s.out.end(start)
+	s.out.End(start)
 }

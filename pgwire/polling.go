@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"raisinproxy/pgwire/poll"
+	"raisinproxy/pgwire/wire"
 )
 
 // This file is the pump of a relay whose connections an event loop waits for. It does what
@@ -87,7 +88,7 @@ func (r *relay) onAnswer() {
 	}
 	out, pass := r.passOn(buf[:end], to)
 	if r.outOfStep(buf[pass:end]) {
-		r.end(errLength)
+		r.end(wire.ErrLength)
 		return
 	}
 	r.pace(n)

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
@@ -78,7 +79,7 @@ func (s *session) askTypes(st *planner.Statement, query *planner.Text) (types []
 		case 'E':
 			return failure(body, query)
 		case 't':
-			types = readTypes(body)
+			types = wire.ReadTypes(body)
 		}
 		return nil
 	})
@@ -108,14 +109,14 @@ func (s *session) openExecute(p *portal) error {
 }
 
 // readValues reads parameters of types that are computed with here.
-func (s *session) readValues(raw []rawValue, types []datum.Type) ([]datum.Datum, error) {
+func (s *session) readValues(raw []wire.RawValue, types []datum.Type) ([]datum.Datum, error) {
 	values := make([]datum.Datum, len(raw))
 	for i, v := range raw {
-		if v.value == nil {
+		if v.Value == nil {
 			values[i] = datum.Null
 			continue
 		}
-		text, err := s.text.fromClient(v.value)
+		text, err := s.text.FromClient(v.Value)
 		if err != nil {
 			return nil, err
 		}
@@ -128,7 +129,7 @@ func (s *session) readValues(raw []rawValue, types []datum.Type) ([]datum.Datum,
 
 // executeArguments has the upstream compute the arguments of an EXECUTE: it executes a
 // statement that returns its parameters.
-func (s *session) executeArguments(st *planner.Statement, types []datum.Type) (values []rawValue, err error) {
+func (s *session) executeArguments(st *planner.Statement, types []datum.Type) (values []wire.RawValue, err error) {
 	if len(types) == 0 {
 		return nil, nil
 	}
@@ -143,12 +144,12 @@ func (s *session) executeArguments(st *planner.Statement, types []datum.Type) (v
 	if st.Standard != s.standard {
 		sql = planner.Portable(sql, st.Standard)
 	}
-	if sql, err = s.text.toClient(sql); err != nil {
+	if sql, err = s.text.ToClient(sql); err != nil {
 		return nil, err
 	}
 	fs, err := s.ask(
 		&pgproto3.Close{ObjectType: 'S', Name: executeName},
-		&pgproto3.Parse{Name: executeName, Query: "SELECT " + strings.Join(parameters, ", "), ParameterOIDs: oids(types)},
+		&pgproto3.Parse{Name: executeName, Query: "SELECT " + strings.Join(parameters, ", "), ParameterOIDs: wire.Oids(types)},
 		&pgproto3.Close{ObjectType: 'S', Name: argsName},
 		&pgproto3.Parse{Name: argsName, Query: sql},
 		&pgproto3.Bind{DestinationPortal: argsName, PreparedStatement: argsName},
@@ -166,8 +167,8 @@ func (s *session) executeArguments(st *planner.Statement, types []datum.Type) (v
 			}
 			return err
 		case 'D':
-			for _, value := range readRow(body) {
-				values = append(values, rawValue{format: textFormat, value: value})
+			for _, value := range wire.ReadRow(body) {
+				values = append(values, wire.RawValue{Format: wire.TextFormat, Value: value})
 			}
 		}
 		return nil

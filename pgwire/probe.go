@@ -4,6 +4,8 @@ import (
 	"raisinproxy/planner"
 	"raisinproxy/sqlfuncs/datum"
 
+	"raisinproxy/pgwire/wire"
+
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
@@ -32,18 +34,18 @@ func (s *session) probeFacts(st *planner.Statement, declared []datum.Type) (*pla
 	c.say(&m.Probe, func(kind byte, body []byte) error {
 		switch kind {
 		case 't':
-			known.Params = readTypes(body)
+			known.Params = wire.ReadTypes(body)
 		case 'T':
 			if m.Copy { // it returns data, not rows
 				return nil
 			}
 			known.Described = append([]byte(nil), body...)
-			known.Columns = readColumns(body)
+			known.Columns = wire.ReadColumns(body)
 		}
 		return nil
 	},
 		&pgproto3.Close{ObjectType: 'S', Name: probeName},
-		&pgproto3.Parse{Name: probeName, Query: sql, ParameterOIDs: oids(declared)},
+		&pgproto3.Parse{Name: probeName, Query: sql, ParameterOIDs: wire.Oids(declared)},
 		&pgproto3.Describe{ObjectType: 'S', Name: probeName})
 	facts := s.factReader(m)
 	if err := s.sayFacts(&c, m, facts); err != nil {

@@ -6,6 +6,7 @@ import (
 	"github.com/jeroenrinzema/psql-wire/codes"
 
 	"raisinproxy/pgwire/settings"
+	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner"
 	"raisinproxy/sqlfuncs/pgerr"
 )
@@ -14,14 +15,14 @@ import (
 // transaction unless they say otherwise, up to the first error.
 func (s *session) query(body []byte) verdict {
 	s.refresh() // before the text is read, which depends on settings
-	m := Body{rest: body}
-	raw := m.text()
-	if bad := m.done(); bad != nil {
+	m := wire.Body{Rest: body}
+	raw := m.Text()
+	if bad := m.Done(); bad != nil {
 		s.fail(bad)
 		s.ready()
 		return needInput
 	}
-	text, err := s.text.fromClient(raw)
+	text, err := s.text.FromClient(raw)
 	if err != nil {
 		s.fail(err)
 		s.ready()
@@ -55,7 +56,7 @@ func (s *session) runScript(script *planner.Script) {
 		return
 	}
 	if len(script.Statements) == 0 {
-		s.out.emptyQueryResponse()
+		s.out.EmptyQueryResponse()
 		return
 	}
 	s.batch = len(script.Statements) > 1
@@ -101,8 +102,8 @@ func (s *session) wrong(st *planner.Statement) error {
 		}
 	}
 	switch {
-	case st.Mentions && s.text.unsafe:
-		return errEncoding
+	case st.Mentions && s.text.Unsafe:
+		return wire.ErrEncoding
 	case st.Err != nil && st.First != nil && st.Err.Code[:2] == classData && !s.caller.Named():
 		// A value was looked at to find this error.
 		return s.server.cfg.Functions.Authorize(&s.caller, st.First)

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/pgwire/wire"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/pgerr"
 )
@@ -280,7 +281,7 @@ func (r *relay) forward() error {
 		}
 		end = copy(buf[:], buf[pass:end])
 		if r.outOfStep(buf[:end]) {
-			return errors.Join(errUpstreamLost, errLength)
+			return errors.Join(errUpstreamLost, wire.ErrLength)
 		}
 		if end == 0 {
 			buf.giveBack()
@@ -317,32 +318,32 @@ func (r *relay) advance(b []byte, to *captured) (pass int) {
 // outOfStep says whether what was not passed on is no frame. Whoever sent it does not speak
 // this protocol.
 func (r *relay) outOfStep(rest []byte) bool {
-	return r.left == 0 && len(rest) >= frameHeader && frameLength(rest) < frameHeader
+	return r.left == 0 && len(rest) >= wire.FrameHeader && wire.FrameLength(rest) < wire.FrameHeader
 }
 
 // walk takes note of the frames in b. It returns how many bytes can be passed on: of
 // whole frames, and of the beginning of a row or another frame that need not be
 // whole, of which left bytes are missing then.
 func (r *relay) walk(b []byte, to *captured) (pass, left int) {
-	for len(b)-pass >= frameHeader {
+	for len(b)-pass >= wire.FrameHeader {
 		frame := b[pass:]
 		if to == nil && frame[0] == 'E' {
 			if n, wait := r.failedCommit(frame); n > 0 || wait {
 				return pass, 0 // see passOn
 			}
 		}
-		length := frameLength(frame)
-		if length < frameHeader {
+		length := wire.FrameLength(frame)
+		if length < wire.FrameHeader {
 			return pass, 0 // see outOfStep
 		}
 		if length > len(frame) {
-			if length <= relayBytes-frameHeader && !isBulk(frame[0]) {
+			if length <= relayBytes-wire.FrameHeader && !wire.IsBulk(frame[0]) {
 				return pass, 0 // it fits: wait for the rest of it
 			}
 			r.note(to, frame[0], nil)
 			return len(b), length - len(frame)
 		}
-		r.note(to, frame[0], frame[frameHeader:length])
+		r.note(to, frame[0], frame[wire.FrameHeader:length])
 		pass += length
 	}
 	return pass, 0

@@ -27,8 +27,8 @@ func BenchmarkRelayFrames(b *testing.B) {
 			question, answer := bytes.Join(bench.question, nil), bytes.Join(bench.answer, nil)
 			b.ReportAllocs()
 			for b.Loop() {
-				s.in.buf = append(s.in.buf[:0], question...)
-				s.in.start, s.in.end = 0, len(question)
+				s.in.Buf = append(s.in.Buf[:0], question...)
+				s.in.Start, s.in.End = 0, len(question)
 				if v := s.step(); v != needInput || len(s.up.out) == 0 {
 					b.Fatalf("nothing is relayed: %v", v)
 				}

@@ -3,6 +3,7 @@ package pgwire
 import (
 	"cmp"
 	"maps"
+	"raisinproxy/pgwire/wire"
 	"slices"
 	"strings"
 )
@@ -29,9 +30,9 @@ func (s *session) tellParameters() {
 	s.unreported = nil
 	names := slices.SortedFunc(maps.Keys(held.frames), func(a, b string) int { return cmp.Compare(strings.ToLower(a), strings.ToLower(b)) })
 	for _, name := range names {
-		m := Body{rest: held.frames[name][frameHeader:]}
-		m.text()
-		if string(m.text()) != held.before[name] {
+		m := wire.Body{Rest: held.frames[name][wire.FrameHeader:]}
+		m.Text()
+		if string(m.Text()) != held.before[name] {
 			s.news(held.frames[name])
 		}
 	}
@@ -41,9 +42,9 @@ func (s *session) tellParameters() {
 // the new value of a parameter.
 func (s *session) news(frame []byte) {
 	if frame[0] == 'S' && s.unreported != nil {
-		m := Body{rest: frame[frameHeader:]}
-		s.unreported.frames[string(m.text())] = slices.Clone(frame)
+		m := wire.Body{Rest: frame[wire.FrameHeader:]}
+		s.unreported.frames[string(m.Text())] = slices.Clone(frame)
 		return
 	}
-	s.out.buf = append(s.out.buf, frame...)
+	s.out.Buf = append(s.out.Buf, frame...)
 }

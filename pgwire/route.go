@@ -8,6 +8,7 @@ import (
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
@@ -45,8 +46,8 @@ func (s *session) route(kind byte, body []byte) verdict {
 	case 'P':
 		return s.routeParse(body)
 	case 'B':
-		m := Body{rest: body}
-		portal, statement := s.known(m.text()), m.text()
+		m := wire.Body{Rest: body}
+		portal, statement := s.known(m.Text()), m.Text()
 		ours := s.isOurs('S', s.known(statement))
 		if !ours {
 			if v := s.replacePortal(portal, statement); v != ourTurn {
@@ -55,14 +56,14 @@ func (s *session) route(kind byte, body []byte) verdict {
 		}
 		return s.routeBind(portal, body, ours)
 	case 'E':
-		m := Body{rest: body}
-		return s.routeNamed(kind, body, s.isOurs('P', s.known(m.text())), s.execute)
+		m := wire.Body{Rest: body}
+		return s.routeNamed(kind, body, s.isOurs('P', s.known(m.Text())), s.execute)
 	case 'D':
-		m := Body{rest: body}
-		return s.routeNamed(kind, body, s.isOurs(m.byte(), s.known(m.text())), s.describe)
+		m := wire.Body{Rest: body}
+		return s.routeNamed(kind, body, s.isOurs(m.Byte(), s.known(m.Text())), s.describe)
 	case 'C':
-		m := Body{rest: body}
-		return s.routeNamed(kind, body, s.isOurs(m.byte(), s.known(m.text())), s.close)
+		m := wire.Body{Rest: body}
+		return s.routeNamed(kind, body, s.isOurs(m.Byte(), s.known(m.Text())), s.close)
 	case 'S':
 		return s.routeSync(body)
 	case 'H':
@@ -100,11 +101,11 @@ func namesOurs(kind byte, body []byte) bool {
 	case 'D', 'C':
 		body = body[min(1, len(body)):]
 	case 'B':
-		m := Body{rest: body}
-		if bytes.HasPrefix(m.text(), []byte(reservedPrefix)) {
+		m := wire.Body{Rest: body}
+		if bytes.HasPrefix(m.Text(), []byte(reservedPrefix)) {
 			return true
 		}
-		body = m.rest
+		body = m.Rest
 	case 'P', 'E':
 	default:
 		return false
@@ -142,7 +143,7 @@ func (s *session) known(raw []byte) []byte {
 	for _, c := range raw {
 		if c >= utf8.RuneSelf {
 			s.refresh()
-			if name, err := s.text.fromClient(raw); err == nil {
+			if name, err := s.text.FromClient(raw); err == nil {
 				return name
 			}
 			break
@@ -171,8 +172,8 @@ func (s *session) routeNamed(kind byte, body []byte, ours bool, answer func([]by
 // asksUpstream says whether an Execute runs a statement that the upstream has a part in, or
 // that may have to ask it: anything but a query of ours.
 func (s *session) asksUpstream(body []byte) bool {
-	m := Body{rest: body}
-	p, err := s.portalOf(s.known(m.text()))
+	m := wire.Body{Rest: body}
+	p, err := s.portalOf(s.known(m.Text()))
 	return err == nil && (s.up != nil && !isSelect(p.bound) || s.involved(p.bound))
 }
 
@@ -194,8 +195,8 @@ func (s *session) relay(kind byte, body []byte) verdict {
 	s.up.out = append(s.up.out, body...)
 	s.up.dirty = true
 	if len(s.up.out) > maxPending {
-		if _, head, ok, _ := s.in.peek(); ok {
-			s.in.skip(head) // which need not be body
+		if _, head, ok, _ := s.in.Peek(); ok {
+			s.in.Skip(head) // which need not be body
 		}
 		return needRoom
 	}
@@ -204,7 +205,7 @@ func (s *session) relay(kind byte, body []byte) verdict {
 
 // relayText sends a Query or a Parse on with another text.
 func (s *session) relayText(kind byte, before []byte, text string, after []byte) verdict {
-	if encoded, err := s.text.toClient(text); err == nil { // it came from there
+	if encoded, err := s.text.ToClient(text); err == nil { // it came from there
 		text = encoded
 	}
 	body := make([]byte, 0, len(before)+len(text)+len(after)+2)
@@ -217,9 +218,9 @@ func (s *session) relayText(kind byte, before []byte, text string, after []byte)
 
 // routeQuery looks whether a simple query is ours.
 func (s *session) routeQuery(body []byte) verdict {
-	m := Body{rest: body}
-	raw := m.text()
-	if m.done() != nil {
+	m := wire.Body{Rest: body}
+	raw := m.Text()
+	if m.Done() != nil {
 		return s.relay('Q', body) // the upstream knows what is wrong with it
 	}
 	script, v := s.routeText(raw, planner.Options{Standard: s.standard})
@@ -263,7 +264,7 @@ func (s *session) routeQuery(body []byte) verdict {
 	if !s.blocking && s.up != nil && !onlySelects(script) {
 		return needCall // the upstream may have to be asked
 	}
-	if s.text.converts() {
+	if s.text.Converts() {
 		return s.query(body)
 	}
 	return s.answerQuery(raw, script)
@@ -292,14 +293,14 @@ func (s *session) forgetUnnamed() {
 }
 
 func (s *session) routeParse(body []byte) verdict {
-	m := Body{rest: body}
-	name, raw := m.text(), m.text()
-	rest := m.rest
+	m := wire.Body{Rest: body}
+	name, raw := m.Text(), m.Text()
+	rest := m.Rest
 	declared := noTypes
-	for range m.count() {
-		declared = append(declared, datum.Type(m.int32()))
+	for range m.Count() {
+		declared = append(declared, datum.Type(m.Int32()))
 	}
-	if m.done() != nil {
+	if m.Done() != nil {
 		return s.relay('P', body)
 	}
 	script, v := s.routeText(raw, planner.Options{Standard: s.standard, Prepared: true, Types: declared})

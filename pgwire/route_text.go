@@ -28,7 +28,7 @@ func (s *session) routeText(raw []byte, options planner.Options) (*planner.Scrip
 	}
 	s.refresh()
 	options.Standard = s.standard
-	text, err := s.text.fromClient(raw)
+	text, err := s.text.FromClient(raw)
 	if err != nil {
 		return nil, needInput
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner"
 )
 
@@ -30,7 +31,7 @@ func (s *session) endSeries() {
 		err = s.abortUpstream()
 	}
 	// What the last statement did is not done before its transaction is.
-	tag := s.out.takeTag()
+	tag := s.out.TakeTag()
 	if err == nil {
 		err = s.closeSeries()
 	}
@@ -38,7 +39,7 @@ func (s *session) endSeries() {
 		s.fail(theirs)
 		tag, err = nil, nil
 	}
-	s.out.buf = append(s.out.buf, tag...)
+	s.out.Buf = append(s.out.Buf, tag...)
 	s.endQuery(err)
 }
 
@@ -65,7 +66,7 @@ func (s *session) closeSeries() error {
 		return errUpstreamLost // and nothing has been committed
 	}
 	status, _ := s.up.transaction()
-	s.unit.deciding = status != statusBlock && !s.up.hasFailed()
+	s.unit.deciding = status != wire.StatusBlock && !s.up.hasFailed()
 	fs, err := s.up.exchange(encode(&pgproto3.Sync{}), untilReady)
 	if err != nil {
 		return err
@@ -116,7 +117,7 @@ func (s *session) abortUpstream() error {
 	if inSeries {
 		s.up.failSeries()
 	}
-	for len(frames) >= frameHeader {
+	for len(frames) >= wire.FrameHeader {
 		length := 1 + int(binary.BigEndian.Uint32(frames[1:]))
 		if bytes.IndexByte([]byte("ANS"), frames[0]) >= 0 {
 			s.news(frames[:length])

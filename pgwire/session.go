@@ -21,6 +21,7 @@ import (
 	"raisinproxy/pgwire/auth"
 	"raisinproxy/pgwire/poll"
 	"raisinproxy/pgwire/settings"
+	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
@@ -48,15 +49,15 @@ type session struct {
 	place    *list.Element // in the entrance, which guards it
 	caller   sqlfuncs.Caller
 
-	in  Input
-	out Output
+	in  wire.Input
+	out wire.Output
 
 	vars *settings.Set
 	// seen is the version of vars that the fields below were derived from.
 	seen     uint64
 	standard bool // standard_conforming_strings
 	zone     *time.Location
-	text     transcoder
+	text     wire.Transcoder
 
 	transaction
 	unit       unit
@@ -73,7 +74,7 @@ type session struct {
 	ad            portal
 	deadline      time.Time          // of the running statement; zero: none
 	notify        func(*pgerr.Error) // sends a notice
-	codes         formats            // scratch
+	codes         wire.Formats       // scratch
 	row           []datum.Datum      // scratch: the row that is sent next
 	// skipping: an error was answered in the extended protocol, and everything up
 	// to Sync is dropped.
@@ -181,13 +182,13 @@ func (s *Server) newSession(ctx context.Context, conn net.Conn) *session {
 		portals:    map[string]*portal{},
 	}
 	c.notify = c.report
-	c.in.limit = maxStartupBytes
+	c.in.Limit = maxStartupBytes
 	return c
 }
 
 // refuse tells the client why there will be no session.
 func (s *session) refuse(err error) {
-	if errors.Is(err, errNoSession) || errors.Is(err, errLength) {
+	if errors.Is(err, errNoSession) || errors.Is(err, wire.ErrLength) {
 		s.log.Debug("connection dropped", "reason", err)
 		return
 	}
@@ -229,7 +230,7 @@ func (s *session) contain() {
 }
 
 func (s *session) crash(cause any, stack []byte) {
-	s.out.mend()
+	s.out.Mend()
 	s.log.Error("panic in a session", "panic", fmt.Sprint(cause), "stack", string(stack))
 	s.report(pgerr.Fatalf(codes.Internal, "internal error"))
 	s.farewell()
@@ -308,7 +309,7 @@ func (s *session) await() bool {
 			return s.await()
 		}
 	}
-	err := s.in.fill(s.conn)
+	err := s.in.Fill(s.conn)
 	switch {
 	case err == nil:
 		return true
@@ -328,17 +329,17 @@ func isTimeout(err error) bool {
 
 // flush writes all answers in one write.
 func (s *session) flush() error {
-	if len(s.out.buf) == 0 {
+	if len(s.out.Buf) == 0 {
 		return nil
 	}
-	s.unit.leaving(s.out.buf, s.out.sent)
-	err := s.write(s.out.buf)
+	s.unit.leaving(s.out.Buf, s.out.Sent)
+	err := s.write(s.out.Buf)
 	s.torn = s.torn || err != nil
-	s.out.due = false
-	s.out.sent += int64(len(s.out.buf))
-	s.out.buf = s.out.buf[:0]
-	if cap(s.out.buf) > maxKeptOutput {
-		s.out.buf = nil
+	s.out.Due = false
+	s.out.Sent += int64(len(s.out.Buf))
+	s.out.Buf = s.out.Buf[:0]
+	if cap(s.out.Buf) > maxKeptOutput {
+		s.out.Buf = nil
 	}
 	return err
 }
@@ -529,7 +530,7 @@ func (w *watcher) stop(s *session) {
 	}
 	w.done.Wait()
 	s.resumeReading()
-	s.in.append(w.ahead)
+	s.in.Append(w.ahead)
 }
 
 // resumeReading takes back an interruption of the reading, but not that of a shutdown.
@@ -548,7 +549,7 @@ func (s *session) report(e *pgerr.Error) {
 		s.log.Error("statement failed", "sqlstate", string(e.Code), "error", e.Cause)
 	}
 	if s.wanted(e) {
-		s.out.report(s.text.report(e))
+		s.out.Report(s.text.Report(e))
 	}
 }
 
@@ -574,13 +575,13 @@ func (s *session) refresh() {
 	s.standard = s.vars.StandardConformingStrings()
 	s.zone = s.vars.TimeZone()
 	s.caller.Scope.Branch = s.vars.Branch()
-	s.text = transcoderFor(s.vars.ClientEncoding())
+	s.text = wire.TranscoderFor(s.vars.ClientEncoding())
 }
 
 // reportSettings tells the client which of its settings changed.
 func (s *session) reportSettings() {
 	for _, r := range s.vars.TakeReports() {
-		s.out.parameterStatus(r.Name, r.Value)
+		s.out.ParameterStatus(r.Name, r.Value)
 	}
 }
 
@@ -590,5 +591,5 @@ func (s *session) ready() {
 		s.reportSettings()
 	}
 	s.endUnit(s.inBlock())
-	s.out.readyForQuery(s.status())
+	s.out.ReadyForQuery(s.status())
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 
+	"raisinproxy/pgwire/wire"
+
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
@@ -43,7 +45,7 @@ func (s *session) closeFirst(kind byte) verdict {
 		return needTurn
 	case failed: // nothing runs there before the next Sync
 		return ourTurn
-	case !open && status == statusIdle: // they went with their transaction
+	case !open && status == wire.StatusIdle: // they went with their transaction
 		s.stale = nil
 		return ourTurn
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/jeroenrinzema/psql-wire/codes"
 
 	"raisinproxy/pgwire/settings"
+	"raisinproxy/pgwire/wire"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
 )
@@ -74,7 +75,7 @@ func (s *session) startup() error {
 	if s.stopping.Load() {
 		return errShutdown
 	}
-	s.in.limit = s.server.cfg.MaxMessageBytes
+	s.in.Limit = s.server.cfg.MaxMessageBytes
 	s.greet()
 	return nil
 }
@@ -150,7 +151,7 @@ func (s *session) negotiate() (version uint32, packet []byte, err error) {
 
 // refuseOldProtocol answers a client of protocol 1 or 2, in their form.
 func (s *session) refuseOldProtocol(code uint32) {
-	s.out.buf = fmt.Appendf(s.out.buf, "EFATAL:  unsupported frontend protocol %d.%d: server supports 3.0 to 3.0\n\x00", code>>16, code&0xFFFF)
+	s.out.Buf = fmt.Appendf(s.out.Buf, "EFATAL:  unsupported frontend protocol %d.%d: server supports 3.0 to 3.0\n\x00", code>>16, code&0xFFFF)
 	s.farewell()
 }
 
@@ -184,13 +185,13 @@ func (s *session) readParameters(version uint32, packet []byte) ([]startupParame
 	}
 	var parameters []startupParameter
 	var unknown []string
-	m := Body{rest: packet}
+	m := wire.Body{Rest: packet}
 	for {
-		name := string(m.text())
+		name := string(m.Text())
 		if name == "" {
 			break
 		}
-		value := string(m.text())
+		value := string(m.Text())
 		if strings.HasPrefix(name, "_pq_.") {
 			unknown = append(unknown, name)
 			continue
@@ -203,11 +204,11 @@ func (s *session) readParameters(version uint32, packet []byte) ([]startupParame
 		}
 		parameters = append(parameters, startupParameter{name, value})
 	}
-	if m.done() != nil {
+	if m.Done() != nil {
 		return nil, pgerr.Fatalf(codes.ProtocolViolation, "invalid startup packet layout: expected terminator as last byte")
 	}
 	if version > protocolVersion || len(unknown) > 0 {
-		s.out.message(&pgproto3.NegotiateProtocolVersion{NewestMinorProtocol: protocolVersion, UnrecognizedOptions: unknown})
+		s.out.Message(&pgproto3.NegotiateProtocolVersion{NewestMinorProtocol: protocolVersion, UnrecognizedOptions: unknown})
 	}
 	return parameters, nil
 }
@@ -330,10 +331,10 @@ func (s *session) greet() {
 		s.reportGreeting()
 	} else {
 		for _, p := range s.vars.Reported() {
-			s.out.parameterStatus(p.Name, p.Value)
+			s.out.ParameterStatus(p.Name, p.Value)
 		}
 	}
-	s.out.message(&pgproto3.BackendKeyData{ProcessID: uint32(s.pid), SecretKey: binary.BigEndian.AppendUint32(nil, s.secret)})
-	s.out.readyForQuery(statusIdle)
+	s.out.Message(&pgproto3.BackendKeyData{ProcessID: uint32(s.pid), SecretKey: binary.BigEndian.AppendUint32(nil, s.secret)})
+	s.out.ReadyForQuery(wire.StatusIdle)
 	s.refresh()
 }

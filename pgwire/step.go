@@ -7,6 +7,7 @@ import (
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
@@ -46,7 +47,7 @@ func (s *session) step() verdict {
 				return needInput
 			}
 		}
-		kind, body, ok, bad := s.in.peek()
+		kind, body, ok, bad := s.in.Peek()
 		if bad != nil {
 			s.broken = bad
 			return finished
@@ -61,7 +62,7 @@ func (s *session) step() verdict {
 			return v
 		}
 		s.answered(body)
-		if len(s.out.buf) > s.maxWaiting() {
+		if len(s.out.Buf) > s.maxWaiting() {
 			return needRoom
 		}
 	}
@@ -70,7 +71,7 @@ func (s *session) step() verdict {
 
 // once answers the frame at the head alone, or says what stands between.
 func (s *session) once() verdict {
-	kind, body, ok, _ := s.in.peek()
+	kind, body, ok, _ := s.in.Peek()
 	if !ok {
 		return needInput
 	}
@@ -88,7 +89,7 @@ func (s *session) once() verdict {
 // answered takes the frame at the head from the input, unless its answer has done so.
 func (s *session) answered(body []byte) {
 	if !s.headTaken {
-		s.in.skip(body)
+		s.in.Skip(body)
 	}
 	s.headTaken = false
 }
@@ -98,8 +99,8 @@ func (s *session) takeHead() {
 	if s.headTaken {
 		return
 	}
-	if _, body, ok, _ := s.in.peek(); ok {
-		s.in.skip(body)
+	if _, body, ok, _ := s.in.Peek(); ok {
+		s.in.Skip(body)
 		s.headTaken = true
 	}
 }
@@ -159,16 +160,16 @@ func (s *session) extendedOrSkip(answer func([]byte) verdict, body []byte) verdi
 
 // functionCall refuses the fast-path call of old clients.
 func (s *session) functionCall(body []byte) verdict {
-	m := Body{rest: body}
-	m.int32() // the function
-	ReadFormats(&m, nil)
-	for range m.count() {
-		if length := m.int32(); length != -1 {
-			m.bytes(int(length))
+	m := wire.Body{Rest: body}
+	m.Int32() // the function
+	wire.ReadFormats(&m, nil)
+	for range m.Count() {
+		if length := m.Int32(); length != -1 {
+			m.Bytes(int(length))
 		}
 	}
-	m.count() // the format of the result
-	err := m.done()
+	m.Count() // the format of the result
+	err := m.Done()
 	switch {
 	case s.txState() == failed:
 		err = errAborted

@@ -47,7 +47,7 @@ func newSession(t testing.TB) *session {
 	s := server.newSession(t.Context(), deafConn{})
 	s.vars = settings.New(server.defaults, "alice")
 	s.caller = sqlfuncs.Caller{User: "alice", Scope: backend.Scope{Tenant: "default", Repository: "shop"}}
-	s.in.limit = server.cfg.MaxMessageBytes
+	s.in.Limit = server.cfg.MaxMessageBytes
 	s.refresh()
 	return s
 }
@@ -60,10 +60,10 @@ func frame(kind byte, body string) []byte {
 
 // answer gives input to the session and returns what it answers.
 func (s *session) answer(input []byte) []byte {
-	s.in.append(input)
+	s.in.Append(input)
 	s.runBuffered()
-	out := bytes.Clone(s.out.buf)
-	s.out.buf, s.out.due = s.out.buf[:0], false
+	out := bytes.Clone(s.out.Buf)
+	s.out.Buf, s.out.Due = s.out.Buf[:0], false
 	return out
 }
 
@@ -108,12 +108,12 @@ func TestStepDoesNotAllocate(t *testing.T) {
 				t.Fatalf("answer: %q", first)
 			}
 			n := testing.AllocsPerRun(100, func() {
-				s.in.buf = append(s.in.buf[:0], test.input...)
-				s.in.start, s.in.end = 0, len(test.input)
+				s.in.Buf = append(s.in.Buf[:0], test.input...)
+				s.in.Start, s.in.End = 0, len(test.input)
 				if v := s.step(); v != needInput {
 					t.Fatalf("step handed over: %v", v)
 				}
-				s.out.buf = s.out.buf[:0]
+				s.out.Buf = s.out.Buf[:0]
 			})
 			if n > test.most {
 				t.Errorf("%v allocations, want at most %v", n, test.most)
@@ -156,8 +156,8 @@ func FuzzStep(f *testing.F) {
 	f.Fuzz(func(t *testing.T, input []byte) {
 		s := newSession(t)
 		s.answer(input)
-		if s.in.start > s.in.end || s.in.end > len(s.in.buf) {
-			t.Errorf("the input buffer is out of order: %d %d %d", s.in.start, s.in.end, len(s.in.buf))
+		if s.in.Start > s.in.End || s.in.End > len(s.in.Buf) {
+			t.Errorf("the input buffer is out of order: %d %d %d", s.in.Start, s.in.End, len(s.in.Buf))
 		}
 	})
 }
@@ -188,10 +188,10 @@ func BenchmarkStep(b *testing.B) {
 			s.answer(input)
 			b.ReportAllocs()
 			for b.Loop() {
-				s.in.buf = append(s.in.buf[:0], input...)
-				s.in.start, s.in.end = 0, len(input)
+				s.in.Buf = append(s.in.Buf[:0], input...)
+				s.in.Start, s.in.End = 0, len(input)
 				s.step()
-				s.out.buf = s.out.buf[:0]
+				s.out.Buf = s.out.Buf[:0]
 			}
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
@@ -34,7 +35,7 @@ func (s *session) upstreamHas(name, there string) (found bool, err error) {
 }
 
 func (s *session) askForName(name, there string) (found bool, err error) {
-	encoded, err := s.text.toClient(name)
+	encoded, err := s.text.ToClient(name)
 	if err != nil {
 		return false, err
 	}
@@ -68,7 +69,7 @@ func (s *session) parseTaken(name string, text []byte, declared []datum.Type) er
 	s.up.openSeries()
 	fs, err := s.ask(
 		&pgproto3.Close{ObjectType: 'S', Name: probeName},
-		&pgproto3.Parse{Name: probeName, Query: string(text), ParameterOIDs: oids(declared)})
+		&pgproto3.Parse{Name: probeName, Query: string(text), ParameterOIDs: wire.Oids(declared)})
 	if err != nil {
 		return err
 	}
@@ -101,7 +102,7 @@ func (s *session) prepareTaken(st *planner.Statement) error {
 	if st.Standard != s.standard {
 		sql = planner.Portable(sql, st.Standard)
 	}
-	sql, err := s.text.toClient(sql)
+	sql, err := s.text.ToClient(sql)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner"
 	"raisinproxy/sqlfuncs/pgerr"
 )
@@ -53,11 +54,11 @@ func (s *session) txState() transactionState {
 func (s *session) status() byte {
 	switch s.txState() {
 	case explicit:
-		return statusBlock
+		return wire.StatusBlock
 	case failed:
-		return statusFailed
+		return wire.StatusFailed
 	}
-	return statusIdle
+	return wire.StatusIdle
 }
 
 // beginImplicit makes sure that there is a transaction.
@@ -134,9 +135,9 @@ func (s *session) fail(err error) {
 		if !theirs.isOrdinary() {
 			return // its last words, which end the session
 		}
-		theirs.response.Detail = withDetail(theirs.response.Detail, s.text.best(s.undoUnit()))
-		s.out.message(&theirs.response)
-		s.out.due = true
+		theirs.response.Detail = withDetail(theirs.response.Detail, s.text.Best(s.undoUnit()))
+		s.out.Message(&theirs.response)
+		s.out.Due = true
 		s.abort()
 		s.mustAbort = false // it has done so itself
 		return

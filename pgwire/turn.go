@@ -3,6 +3,7 @@ package pgwire
 import (
 	"context"
 	"errors"
+	"raisinproxy/pgwire/wire"
 	"strings"
 )
 
@@ -97,9 +98,9 @@ func (r *relay) txState() transactionState {
 	switch {
 	case open != nil && open.ended:
 		return implicit
-	case r.status == statusBlock:
+	case r.status == wire.StatusBlock:
 		return explicit
-	case r.status == statusFailed:
+	case r.status == wire.StatusFailed:
 		return failed
 	case open != nil:
 		return implicit

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/pgwire/wire"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/pgerr"
 )
@@ -121,7 +122,7 @@ func (u *unit) leaving(answers []byte, from int64) {
 			last = min(s.to, end)
 		}
 		if !s.told && first < last {
-			s.told = hasRows(answers[first-from : last-from])
+			s.told = wire.HasRows(answers[first-from : last-from])
 		}
 	}
 	u.scanned = max(u.scanned, end)
@@ -130,7 +131,7 @@ func (u *unit) leaving(answers []byte, from int64) {
 // beginUnitStatement is to be called before a portal runs.
 func (s *session) beginUnitStatement(p *portal) {
 	s.endUnitStatement()
-	s.unit.begin(s.out.position(), p.state == portalOpen)
+	s.unit.begin(s.out.Position(), p.state == portalOpen)
 }
 
 // endUnitStatement is to be called when a statement has succeeded. In a block it cannot
@@ -161,8 +162,8 @@ func (s *session) inBlock() bool {
 
 // sendAll makes all answers so far due. They count as sent.
 func (s *session) sendAll() {
-	s.unit.leaving(s.out.buf, s.out.sent)
-	s.out.due = true
+	s.unit.leaving(s.out.Buf, s.out.Sent)
+	s.out.Due = true
 }
 
 // undoUnit undoes what the failed unit took, the last first, and takes back the rows that
@@ -174,8 +175,8 @@ func (s *session) undoUnit() (stays string) {
 		u.deciding = false
 		return ""
 	}
-	u.endStatement(s.out.position())
-	s.out.mend()
+	u.endStatement(s.out.Position())
+	s.out.Mend()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), giveBackTime)
 	defer cancel()
 	kept := make([]bool, len(u.effects))
@@ -189,7 +190,7 @@ func (s *session) undoUnit() (stays string) {
 			kept[j] = st.told || !e.Took() || s.undo(ctx, e) != nil
 		}
 		if !st.told {
-			s.out.dropRows(st.from, st.to)
+			s.out.DropRows(st.from, st.to)
 		}
 	}
 	left := make([]sqlfuncs.Effect, 0, len(kept))
@@ -253,7 +254,7 @@ func (s *session) warnOfLoss(tag string) {
 		return
 	}
 	st := u.statements[len(u.statements)-1]
-	if s.out.hasRows(st.from) {
+	if s.out.HasRows(st.from) {
 		return
 	}
 	took := slices.DeleteFunc(slices.Clone(u.effects[st.first:]), func(e sqlfuncs.Effect) bool { return !e.Took() })

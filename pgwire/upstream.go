@@ -12,6 +12,7 @@ import (
 	"github.com/jeroenrinzema/psql-wire/codes"
 
 	"raisinproxy/pgwire/settings"
+	"raisinproxy/pgwire/wire"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/pgerr"
 )
@@ -150,7 +151,7 @@ func (s *session) reportGreeting() {
 		s.report(&pgerr.Error{Severity: n.Severity, Code: codes.Code(n.Code), Message: n.Message, Detail: n.Detail, Hint: n.Hint})
 	}
 	for _, name := range inOrder(s.greeted) {
-		s.out.parameterStatus(name, s.greeted[name])
+		s.out.ParameterStatus(name, s.greeted[name])
 	}
 	if s.up != nil {
 		s.startRelay()
@@ -176,7 +177,7 @@ func (s *session) startRelay() {
 	}
 	for _, name := range inOrder(s.up.params) {
 		if value := s.up.params[name]; s.greeted[name] != value {
-			s.out.parameterStatus(name, value)
+			s.out.ParameterStatus(name, value)
 		}
 	}
 	s.up.start(func() { s.conn.SetReadDeadline(longAgo) })
@@ -223,7 +224,7 @@ func (s *session) giveUp(err error) {
 	}
 	stays := s.undoUnit() // for the upstream has, too
 	if told || lastWords != nil {
-		s.out.buf = append(s.out.buf, lastWords...)
+		s.out.Buf = append(s.out.Buf, lastWords...)
 		s.farewell()
 		return
 	}
@@ -254,7 +255,7 @@ func (r *relay) hasTold() (told bool, lastWords []byte) {
 // this order, since its answers come after ours.
 func (s *session) flushAll() error {
 	relaying := s.up != nil && len(s.up.out) > 0
-	if s.out.due || relaying || len(s.out.buf) > s.maxWaiting() {
+	if s.out.Due || relaying || len(s.out.Buf) > s.maxWaiting() {
 		if err := s.flush(); err != nil {
 			return err
 		}
@@ -292,5 +293,5 @@ func (s *session) refreshFromUpstream() {
 	}
 	s.seen, s.zone = version, time.UTC
 	s.standard = params["standard_conforming_strings"] != "off"
-	s.text = transcoderFor(params["client_encoding"])
+	s.text = wire.TranscoderFor(params["client_encoding"])
 }
