@@ -63,7 +63,7 @@ func (b *batch) run(script *planner.Script) error {
 	defer func() { b.s.unit.whole = false }()
 	for _, st := range script.Statements {
 		b.s.followTransaction()
-		if b.s.txState() == failed && !st.EndsTransaction() {
+		if b.s.txState() == wire.FailedBlock && !st.EndsTransaction() {
 			return errAborted
 		}
 		if err := b.begin(); err != nil {
@@ -166,7 +166,7 @@ func (b *batch) failed(err error) error {
 }
 
 func (b *batch) statement(st *planner.Statement) error {
-	if (st.Mentions || b.s.isOurStatement(st)) && b.s.up.dirty && !b.s.involved(st) {
+	if (st.Mentions || b.s.isOurStatement(st)) && b.s.settingsStale && !b.s.involved(st) {
 		if err := b.s.askFacts(); err != nil {
 			return err
 		}
@@ -239,7 +239,7 @@ func (b *batch) relay(text string, before int) error {
 	if err != nil {
 		return err
 	}
-	b.s.up.dirty = true
+	b.s.settingsStale = true
 	messages := append(b.s.takeStale(), &pgproto3.Query{String: encoded})
 	return b.s.stream(encode(messages...), untilReady, func(kind byte, body []byte) error {
 		switch kind {

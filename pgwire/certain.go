@@ -97,11 +97,11 @@ type asking struct {
 const maxAsking = 64
 
 func (a *asking) isPrepared(name string, up *relay) bool {
-	return slices.Contains(a.names, name) && a.up == up && a.drops == up.dropped.Load()
+	return slices.Contains(a.names, name) && a.up == up && a.drops == up.marks().Dropped
 }
 
 func (a *asking) prepared(name string, up *relay) {
-	if drops := up.dropped.Load(); a.up != up || a.drops != drops {
+	if drops := up.marks().Dropped; a.up != up || a.drops != drops {
 		*a = asking{up: up, drops: drops}
 	}
 	a.names = append(a.names, name)

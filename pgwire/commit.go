@@ -18,11 +18,14 @@ func (s *session) tellBlock() {
 		return
 	}
 	if len(s.unit.block) == 0 {
-		s.up.block.Store(nil)
+		s.up.onFailedCommit.Store(nil)
 		return
 	}
-	took := slices.Clone(s.unit.block)
-	s.up.block.Store(&took)
+	took, up := slices.Clone(s.unit.block), s.up
+	tell := func(e *pgproto3.ErrorResponse) {
+		e.Detail = withDetail(e.Detail, up.text().Best(describe("The block took: ", took)))
+	}
+	up.onFailedCommit.Store(&tell)
 }
 
 // passOn takes note of what is in b. It returns what can be passed on, and of how much of b
@@ -48,7 +51,7 @@ func (r *relay) passOn(b []byte, to *captured) (out []byte, used int) {
 // the error is that of a COMMIT whose block took something. wait: they have to be there
 // as a whole to tell.
 func (r *relay) failedCommit(b []byte) (length int, wait bool) {
-	if r.block.Load() == nil || len(b) < wire.FrameHeader || b[0] != 'E' || !r.endsBlock() {
+	if r.onFailedCommit.Load() == nil || len(b) < wire.FrameHeader || b[0] != 'E' || !r.endsBlock() {
 		return 0, false
 	}
 	for {
@@ -74,16 +77,12 @@ func (r *relay) failedCommit(b []byte) (length int, wait bool) {
 func (r *relay) endsBlock() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.status != wire.StatusBlock || len(r.series) == 0 {
-		return false
-	}
-	s := &r.series[0]
-	return s.end == 'S' || s.end == 'Q' && s.answers == 0
+	return r.ledger.EndsBlock()
 }
 
 // amend takes note of these frames and adds to the error in them.
 func (r *relay) amend(b []byte) (out []byte) {
-	took := *r.block.Load()
+	tell := *r.onFailedCommit.Load()
 	for _, frame := range frames(b).split() {
 		r.note(nil, frame[0], frame[wire.FrameHeader:])
 		e := &pgproto3.ErrorResponse{}
@@ -91,7 +90,7 @@ func (r *relay) amend(b []byte) (out []byte) {
 			out = append(out, frame...)
 			continue
 		}
-		e.Detail = withDetail(e.Detail, r.text().Best(describe("The block took: ", took)))
+		tell(e)
 		out, _ = e.Encode(out) // decoded, and a little longer
 	}
 	return out

@@ -180,7 +180,7 @@ func (s *session) command(st *planner.Statement) (tag string, err error) {
 }
 
 func (s *session) set(a *planner.Set) error {
-	if a.TransactionOnly && s.txState() == implicit && !s.batch {
+	if a.TransactionOnly && s.txState() == wire.ImplicitTransaction && !s.batch {
 		s.warn(codes.NoActiveSQLTransaction, a.Warn+" can only be used in transaction blocks")
 	}
 	for _, m := range a.Modes {
@@ -230,7 +230,7 @@ func (s *session) discard(tag string) error {
 	if tag != "DISCARD ALL" {
 		return nil // there are no plans, sequences or temporary tables of a session here
 	}
-	if s.txState() == explicit || s.batch {
+	if s.txState() == wire.InBlock || s.batch {
 		return pgerr.Newf(codes.ActiveSQLTransaction, "DISCARD ALL cannot run inside a transaction block")
 	}
 	if s.pipelined {

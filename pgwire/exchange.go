@@ -51,7 +51,7 @@ func (r *relay) capture(messages []byte, done func(kind byte) bool, limit int) (
 func (r *relay) take(c *captured) (frames []byte, ended bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for !c.ended && !c.full() && !c.urgent && !r.copying && r.lost == nil {
+	for !c.ended && !c.full() && !c.urgent && !r.ledger.Copying() && r.lost == nil {
 		r.cond.Wait()
 	}
 	frames, c.frames, c.urgent = c.frames, nil, false
@@ -87,20 +87,21 @@ func (r *relay) hand(b []byte, to *captured, partial bool) {
 // noteCaptured takes account of a frame that the client does not see as it is.
 func (r *relay) noteCaptured(to *captured, kind byte, body []byte) {
 	to.last = to.last || to.done(kind)
+	wasCopying := r.ledger.Copying()
+	ended := r.ledger.Marks().Ended
+	r.ledger.ReceivedOwn(kind, body)
+	if r.ledger.Marks().Ended != ended {
+		r.onFailedCommit.Store(nil)
+	}
 	switch kind {
-	case 'G':
-		r.copying = true
-	case 'C':
-		r.noteTag(body)
 	case 'A', 'N':
 		to.urgent = to.limit > 0
 	case 'E':
 		if wire.EndsSession(body) {
-			r.lastWords = binary.BigEndian.AppendUint32([]byte{kind}, uint32(4+len(body)))
-			r.lastWords = append(r.lastWords, body...)
+			r.fatalFrame = binary.BigEndian.AppendUint32([]byte{kind}, uint32(4+len(body)))
+			r.fatalFrame = append(r.fatalFrame, body...)
 		}
-		if r.copying {
-			r.copying = false
+		if wasCopying {
 			r.wake() // nobody waits for the client's data any more
 		}
 	}
@@ -372,10 +373,4 @@ func (s *session) forwardCopy(kind byte, body []byte) {
 	s.up.out = binary.BigEndian.AppendUint32(s.up.out, uint32(4+len(body)))
 	s.up.out = append(s.up.out, body...)
 	s.in.Skip(body)
-}
-
-func (r *relay) endCopy() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.copying = false
 }

@@ -86,7 +86,7 @@ func (s *session) prepared(script *planner.Script, declared []datum.Type) (*plan
 		return nil, pgerr.Newf(codes.Syntax, "cannot insert multiple commands into a prepared statement")
 	}
 	st := script.Statements[0]
-	if s.txState() == failed && !st.EndsTransaction() {
+	if s.txState() == wire.FailedBlock && !st.EndsTransaction() {
 		return nil, errAborted
 	}
 	if err := s.wrong(st); err != nil {
@@ -144,7 +144,7 @@ func errStatementExists(name string) error {
 // their names.
 func (s *session) keep(name string, st *planner.Statement) error {
 	taken := s.statements[nameKey(name)] != nil
-	if !taken && s.up != nil && s.up.named.Load() {
+	if !taken && s.up != nil && s.up.marks().Named {
 		var err error
 		if taken, err = s.upstreamHas(name, statementsThere); err != nil {
 			return err
@@ -200,7 +200,7 @@ func (s *session) bind(body []byte) verdict {
 	if err != nil {
 		return s.failSeries(err)
 	}
-	if s.txState() == failed && !st.EndsTransaction() {
+	if s.txState() == wire.FailedBlock && !st.EndsTransaction() {
 		return s.failSeries(errAborted)
 	}
 	if err := s.authorize(st); err != nil {
@@ -254,7 +254,7 @@ func (s *session) newPortal(name []byte, st *planner.Statement) (*portal, error)
 		return p, nil
 	}
 	taken := s.portals[string(nameKey(name))] != nil
-	if !taken && s.up != nil && s.up.portals.Load() {
+	if !taken && s.up != nil && s.up.marks().Portals {
 		var err error
 		if taken, err = s.upstreamHas(string(nameKey(name)), portalsThere); err != nil {
 			return nil, err
@@ -458,7 +458,7 @@ func (s *session) describe(body []byte) verdict {
 		return s.failSeries(err)
 	}
 	columns := s.columnsOf(st)
-	if s.txState() == failed && columns != nil {
+	if s.txState() == wire.FailedBlock && columns != nil {
 		return s.failSeries(errAborted)
 	}
 	if kind == 'S' {
@@ -495,7 +495,7 @@ func (s *session) execute(body []byte) verdict {
 		s.out.EmptyQueryResponse()
 		return needInput
 	}
-	if s.txState() == failed && !p.bound.EndsTransaction() {
+	if s.txState() == wire.FailedBlock && !p.bound.EndsTransaction() {
 		return s.failSeries(errAborted)
 	}
 	if err := s.runPortal(p, int(max(maxRows, 0)), false); err != nil {

@@ -61,7 +61,7 @@ func (s *session) askFacts() error {
 			return refusal(body)
 		case 'D':
 			s.learn(wire.ReadRow(body), inSeries)
-			s.up.dirty = false
+			s.settingsStale = false
 		}
 		return nil
 	})
@@ -71,7 +71,7 @@ func (s *session) askFacts() error {
 func (s *session) saySettings(c *conversation) {
 	s.say(c, settingsName, factsQuery, nil, nil, func(row [][]byte) {
 		s.learn(row, false)
-		s.up.dirty = false
+		s.settingsStale = false
 	})
 }
 

@@ -1,6 +1,9 @@
 package pgwire
 
-import "raisinproxy/planner"
+import (
+	"raisinproxy/pgwire/wire"
+	"raisinproxy/planner"
+)
 
 // This file holds BEGIN back while the upstream is not open: a session that takes locks
 // within transactions needs no connection there. Whatever does need the upstream opens
@@ -51,8 +54,8 @@ func (s *session) releaseBegin() error {
 	if err := s.commandUpstream(begin); err != nil {
 		return err
 	}
-	wasFailed := s.alone == failed
-	s.alone = noTransaction // from here on the upstream's is the one that counts
+	wasFailed := s.alone == wire.FailedBlock
+	s.alone = wire.NoTransaction // from here on the upstream's is the one that counts
 	if wasFailed {
 		return s.abortUpstream()
 	}

@@ -3,6 +3,7 @@ package pgwire
 import (
 	"encoding/binary"
 	"errors"
+	"raisinproxy/pgwire/wire"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -21,7 +22,7 @@ type held struct {
 
 // holding says whether what is relayed can fail together with what calls have taken.
 func (s *session) holding() bool {
-	return s.unit.open() && (s.txState() != explicit || s.unit.whole)
+	return s.unit.open() && (s.txState() != wire.InBlock || s.unit.whole)
 }
 
 // hold is relay while something would have to be given back.
@@ -29,7 +30,7 @@ func (s *session) hold(kind byte, body []byte) verdict {
 	if !s.blocking {
 		return needCall
 	}
-	s.up.dirty = true
+	s.settingsStale = true
 	if s.procedures.mayCommit(kind, body, s.standard) {
 		s.unit.keep()
 	}

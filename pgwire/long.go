@@ -40,7 +40,7 @@ func (s *session) startLong() verdict {
 		return v
 	}
 	s.up.expect(kind)
-	s.up.dirty = true
+	s.settingsStale = true
 	s.long = 1 + length
 	return s.passLong()
 }
@@ -60,7 +60,7 @@ func (s *session) startBind(have []byte) verdict {
 		return v
 	}
 	if len(portal) > 0 && s.up != nil {
-		s.up.portals.Store(true)
+		s.up.namePortal()
 	}
 	s.procedures.bind(portal, statement)
 	return s.replacePortal(portal, statement)

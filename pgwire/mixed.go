@@ -102,14 +102,14 @@ func (s *session) runMixed(p *portal, maxRows int, describe bool) error {
 		if err != nil {
 			return err
 		}
-		s.up.dirty = true // it may call functions that set what calls depend on
+		s.settingsStale = true // it may call functions that set what calls depend on
 		if foiled {
 			return s.runFoiled(p, opening)
 		}
 		p.state, p.undescribed = portalOpen, describe && p.bound.Columns != nil
 		return s.fetch(p, maxRows, opening)
 	}
-	s.up.dirty = true
+	s.settingsStale = true
 	return s.fetch(p, maxRows, nil)
 }
 
@@ -227,7 +227,7 @@ func (s *session) askBefore(p *portal, compute bool) (*asked, error) {
 	m := mixed(p.bound)
 	result := &asked{}
 	var c conversation
-	if s.up.dirty {
+	if s.settingsStale {
 		s.saySettings(&c)
 	}
 	if !m.Copy {
@@ -383,7 +383,7 @@ func (s *session) queryMixed(st *planner.Statement) {
 }
 
 func (s *session) runMixedQuery(st *planner.Statement) error {
-	if s.txState() == failed {
+	if s.txState() == wire.FailedBlock {
 		return errAborted
 	}
 	s.up.openSeries()

@@ -73,7 +73,7 @@ func (s *session) runScript(script *planner.Script) {
 
 // runStatement runs one statement of a simple query.
 func (s *session) runStatement(st *planner.Statement) error {
-	if s.txState() == failed && !st.EndsTransaction() {
+	if s.txState() == wire.FailedBlock && !st.EndsTransaction() {
 		return errAborted
 	}
 	s.beginImplicit()

@@ -9,10 +9,11 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
-	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
@@ -32,59 +33,30 @@ type relay struct {
 	left    int      // bytes of a long frame that are still to come
 
 	out []byte // collected by the session, written by flush
-	// dirty: something was relayed since the session last asked for the settings that
-	// calls depend on.
-	dirty bool
 
-	mu   sync.Mutex
-	cond sync.Cond // signals every change below
-	// series are the Queries, and the series up to a Sync, that the upstream has not
-	// finished, oldest first. The last one may still be without its Sync.
-	series []series
+	mu     sync.Mutex
+	cond   sync.Cond       // signals every change below
+	ledger upstream.Ledger // what is owed
 	// partial: a frame went to the client in part, so nothing else may go now.
 	partial bool
 	// writing: the session writes to the client, so the pump may not.
 	writing bool
 	// captured receives frames instead of the client while it is not nil.
 	captured *captured
-	copying  bool // the upstream waits for the data of a COPY, and takes nothing else
-	status   byte // transaction status in the last ReadyForQuery
 	params   map[string]string
 	version  uint64      // rises with every change of params
 	lost     error       // why the pump ended
 	pid      uint32      // of the upstream's process
 	ids      *processIDs // what clients were told instead of such; nil: the ids themselves
 	told     bool        // the upstream told the client that it ends
-	// lastWords is the error with which the upstream ended amid an exchange, as a frame.
-	lastWords []byte
-	// dropped counts how often all prepared statements were dropped.
-	dropped atomic.Int64
-	// ended counts how often a transaction has ended, wentBack how often one has, or has
-	// gone back to a savepoint: the answer to both commands is the same.
-	ended, wentBack atomic.Int64
-	// savepoints: the transaction may have some. Without any, ROLLBACK ends it.
-	savepoints bool
-	// block is what the calls of the open block took; nil: nothing.
-	block atomic.Pointer[[]sqlfuncs.Effect]
-	// named: the upstream may have prepared statements with names.
-	named atomic.Bool
-	// portals: the upstream may have portals with names, of cursors too.
-	portals atomic.Bool
+	// fatalFrame is the error with which the upstream ended amid an exchange.
+	fatalFrame []byte
+	// onFailedCommit adds to the error of a COMMIT; nil: there is nothing to add.
+	onFailedCommit atomic.Pointer[func(*pgproto3.ErrorResponse)]
 	// wake interrupts the session's reading from its client.
 	wake func()
 
 	pump sync.WaitGroup
-}
-
-// series is the messages up to one Sync or Query, which is answered by ReadyForQuery.
-type series struct {
-	// ended: a transaction has ended in it, or gone back, so that the status in the last
-	// ReadyForQuery tells nothing.
-	ended   bool
-	answers int  // messages that each end with one answer, and have none yet
-	end     byte // what was sent as its end: 'S', 'Q', or 0 for nothing yet
-	failed  bool // the upstream drops everything up to a Sync
-	data    bool // a CopyDone or CopyFail is among them
 }
 
 // errUpstreamLost is what a client is told whose upstream went away in silence.
@@ -95,7 +67,7 @@ func newRelay(hijacked *pgconn.HijackedConn, client net.Conn) *relay {
 		conn:   hijacked.Conn,
 		client: client,
 		opened: hijacked,
-		status: hijacked.TxStatus,
+		ledger: upstream.NewLedger(hijacked.TxStatus),
 		params: hijacked.ParameterStatuses,
 		pid:    hijacked.PID,
 	}
@@ -116,7 +88,7 @@ func (r *relay) settle() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for {
-		if settled, _ := r.isSettled(); settled || r.copying || r.lost != nil {
+		if settled, _ := r.isSettled(); settled || r.ledger.Copying() || r.lost != nil {
 			return r.lost
 		}
 		r.cond.Wait()
@@ -176,7 +148,7 @@ func (r *relay) stop() {
 func (r *relay) owes() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return (len(r.series) > 0 || r.captured != nil) && r.lost == nil
+	return (r.ledger.Owes() || r.captured != nil) && r.lost == nil
 }
 
 // cancelTimeout bounds a cancel request, which is a connection of its own.

@@ -82,10 +82,9 @@ func (s *session) takeOverDropped() {
 	if s.up == nil {
 		return
 	}
-	if n := s.up.dropped.Load(); n != s.dropped {
+	if n := s.up.marks().Dropped; n != s.dropped {
 		s.dropped = n
 		s.dropStatements()
-		s.up.named.Store(false)
 	}
 }
 
@@ -193,7 +192,7 @@ func (s *session) relay(kind byte, body []byte) verdict {
 	s.up.out = append(s.up.out, kind)
 	s.up.out = binary.BigEndian.AppendUint32(s.up.out, uint32(4+len(body)))
 	s.up.out = append(s.up.out, body...)
-	s.up.dirty = true
+	s.settingsStale = true
 	if len(s.up.out) > maxPending {
 		if _, head, ok, _ := s.in.Peek(); ok {
 			s.in.Skip(head) // which need not be body
@@ -285,7 +284,7 @@ func isSelect(st *planner.Statement) bool {
 // still.
 func (s *session) forgetUnnamed() {
 	s.unnamed, s.unnamedVoid = nil, s.up != nil
-	if s.txState() == failed {
+	if s.txState() == wire.FailedBlock {
 		return
 	}
 	s.closeUpstream(&s.unnamedPortal)
@@ -316,21 +315,21 @@ func (s *session) routeParse(body []byte) verdict {
 		if len(name) == 0 {
 			s.unnamed, s.unnamedVoid = nil, false
 		} else if s.up != nil {
-			s.up.named.Store(true)
+			s.up.nameStatement()
 		}
 		return s.relay('P', body)
 	}
 	if branch, ok := script.UseBranch(); ok && branch != "" {
 		return s.relayText('P', name, useBranch(branch), rest)
 	}
-	if len(script.Statements) == 1 && mixed(script.Statements[0]) != nil && s.txState() != failed {
+	if len(script.Statements) == 1 && mixed(script.Statements[0]) != nil && s.txState() != wire.FailedBlock {
 		if v := s.mixedTurn(); v != ourTurn {
 			return v
 		}
 	} else if v := s.turn(false); v != ourTurn {
 		return v
 	}
-	if len(name) > 0 && !s.blocking && s.up != nil && s.up.named.Load() {
+	if len(name) > 0 && !s.blocking && s.up != nil && s.up.marks().Named {
 		return needCall // it is asked whether it has that name
 	}
 	return s.parse(body)

@@ -22,7 +22,7 @@ func (s *session) routeText(raw []byte, options planner.Options) (*planner.Scrip
 		switch {
 		case !settled:
 			return nil, needTurn
-		case s.up.dirty && !failed && s.up.inSeries():
+		case s.settingsStale && !failed && s.up.inSeries():
 			return nil, needFacts // which the upstream reports at the end of the series only
 		}
 	}

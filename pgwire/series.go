@@ -81,24 +81,6 @@ func (s *session) closeSeries() error {
 	})
 }
 
-// openSeries notes that messages of ours are part of a series, if none is open.
-func (r *relay) openSeries() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.open() == nil {
-		r.series = append(r.series, series{})
-	}
-}
-
-// popSeries notes that the open series has ended with a Sync of ours.
-func (r *relay) popSeries() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.open() != nil {
-		r.series = r.series[:len(r.series)-1]
-	}
-}
-
 // abortUpstream makes the upstream's transaction fail as an error of its own would:
 // by a text that it cannot parse. Its complaint is swallowed; ours was told.
 func (s *session) abortUpstream() error {
@@ -125,13 +107,4 @@ func (s *session) abortUpstream() error {
 		frames = frames[length:]
 	}
 	return nil
-}
-
-// failSeries notes that the upstream drops what is left of the open series.
-func (r *relay) failSeries() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if s := r.open(); s != nil {
-		s.failed, s.answers = true, 0
-	}
 }

@@ -113,6 +113,7 @@ type session struct {
 	welcome         []*pgconn.Notice           // what the upstream had to say to a new connection
 	upstreamTimeout time.Duration              // its statement_timeout, when it was last asked
 	stale           []pgproto3.FrontendMessage // closes portals of ours there
+	settingsStale   bool                       // something went there since the settings were asked for that calls depend on
 	mustAbort       bool                       // an error of ours has to abort its transaction
 	ahead           bool                       // standard and text are those of the open series, and not reported yet
 	unreported      *heldParameters            // what a batch has changed; nil: what the upstream reports is passed on at once

@@ -171,7 +171,7 @@ func (s *session) functionCall(body []byte) verdict {
 	m.Count() // the format of the result
 	err := m.Done()
 	switch {
-	case s.txState() == failed:
+	case s.txState() == wire.FailedBlock:
 		err = errAborted
 	case err == nil:
 		err = pgerr.Newf(codes.FeatureNotSupported, "the function call protocol needs an [upstream]")

@@ -120,8 +120,8 @@ func (s *session) routeBind(portal, body []byte, ours bool) verdict {
 	switch {
 	case len(portal) == 0 || s.up == nil:
 	case !ours:
-		s.up.portals.Store(true)
-	case s.up.portals.Load() && !s.blocking:
+		s.up.namePortal()
+	case s.up.marks().Portals && !s.blocking:
 		if v := s.turn(true); v != ourTurn {
 			return v
 		}

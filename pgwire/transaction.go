@@ -17,7 +17,7 @@ import (
 type transaction struct {
 	// alone is the state while no upstream is open. Nothing but this file reads it: see
 	// txState.
-	alone transactionState
+	alone wire.TxState
 	// batch: statements share an implicit transaction, in which some commands may
 	// not run that may run alone.
 	batch bool
@@ -28,34 +28,25 @@ type transaction struct {
 	now        time.Time // start of the statement; zero likewise
 }
 
-type transactionState int
-
-const (
-	noTransaction transactionState = iota
-	implicit                       // of one statement, one Query, or one series up to Sync
-	explicit                       // after BEGIN
-	failed                         // an explicit one after an error
-)
-
 // txState is the state of the session's transaction. It has one owner: the upstream as soon
 // as that is open, by what its answers tell, and before, or without one, what ran here.
 // While the upstream owes answers it is not known: see turn.
-func (s *session) txState() transactionState {
+func (s *session) txState() wire.TxState {
 	if s.up == nil {
 		return s.alone
 	}
 	state := s.up.txState()
-	if state == explicit && s.mustAbort {
-		return failed // before anything else happens
+	if state == wire.InBlock && s.mustAbort {
+		return wire.FailedBlock // before anything else happens
 	}
 	return state
 }
 
 func (s *session) status() byte {
 	switch s.txState() {
-	case explicit:
+	case wire.InBlock:
 		return wire.StatusBlock
-	case failed:
+	case wire.FailedBlock:
 		return wire.StatusFailed
 	}
 	return wire.StatusIdle
@@ -64,8 +55,8 @@ func (s *session) status() byte {
 // beginImplicit makes sure that there is a transaction.
 func (s *session) beginImplicit() {
 	s.now = time.Time{}
-	if s.up == nil && s.alone == noTransaction {
-		s.alone = implicit
+	if s.up == nil && s.alone == wire.NoTransaction {
+		s.alone = wire.ImplicitTransaction
 		s.started = time.Time{}
 		s.vars.Begin()
 	}
@@ -75,11 +66,11 @@ func (s *session) beginImplicit() {
 func (s *session) endImplicit() {
 	switch {
 	case s.up != nil:
-		if !s.up.inSeries() && s.txState() == noTransaction {
+		if !s.up.inSeries() && s.txState() == wire.NoTransaction {
 			s.endPortals()
 			s.endUnit(false)
 		}
-	case s.alone == implicit:
+	case s.alone == wire.ImplicitTransaction:
 		s.endTransaction(true)
 	}
 }
@@ -91,7 +82,7 @@ func (s *session) endTransaction(commit bool) {
 	} else {
 		s.vars.Rollback()
 	}
-	s.alone, s.pipelined = noTransaction, false
+	s.alone, s.pipelined = wire.NoTransaction, false
 	s.unit.succeed(false)
 	s.savepoints = s.savepoints[:0]
 	s.endPortals()
@@ -107,17 +98,17 @@ func (s *session) endPortals() {
 func (s *session) abort() {
 	if s.up != nil {
 		inSeries, state := s.up.inSeries(), s.up.txState()
-		s.mustAbort = inSeries || state == explicit
-		if !inSeries && state == noTransaction {
+		s.mustAbort = inSeries || state == wire.InBlock
+		if !inSeries && state == wire.NoTransaction {
 			s.endPortals() // what becomes of them else the upstream tells
 		}
 		return
 	}
 	switch s.alone {
-	case explicit:
-		s.alone = failed
+	case wire.InBlock:
+		s.alone = wire.FailedBlock
 		s.vars.Fail()
-	case implicit:
+	case wire.ImplicitTransaction:
 		s.endTransaction(false)
 	}
 }
@@ -161,7 +152,7 @@ func (s *session) control(t *planner.Transaction) (tag string, err error) {
 	case planner.Rollback:
 		return t.Tag, s.rollbackBlock(t)
 	}
-	if s.alone != explicit && s.alone != failed {
+	if s.alone != wire.InBlock && s.alone != wire.FailedBlock {
 		return "", pgerr.Newf(codes.NoActiveSQLTransaction, "%s can only be used in transaction blocks", savepointCommands[t.Kind])
 	}
 	if t.Kind == planner.Savepoint {
@@ -179,13 +170,13 @@ var savepointCommands = map[planner.TransactionKind]string{
 }
 
 func (s *session) beginBlock(t *planner.Transaction) error {
-	if s.alone == explicit {
+	if s.alone == wire.InBlock {
 		s.warn(codes.ActiveSQLTransaction, "there is already a transaction in progress")
 	}
 	if err := s.applyModes(t.Modes); err != nil {
 		return err
 	}
-	s.alone = explicit
+	s.alone = wire.InBlock
 	return nil
 }
 
@@ -200,16 +191,16 @@ func (s *session) applyModes(modes []planner.Mode) error {
 
 func (s *session) commitBlock(t *planner.Transaction) (tag string, err error) {
 	switch s.alone {
-	case failed:
+	case wire.FailedBlock:
 		return "ROLLBACK", s.finishBlock(t, false)
-	case explicit:
+	case wire.InBlock:
 		return t.Tag, s.finishBlock(t, true)
 	}
 	return t.Tag, s.noBlock(t, "COMMIT AND CHAIN", true)
 }
 
 func (s *session) rollbackBlock(t *planner.Transaction) error {
-	if s.alone == failed || s.alone == explicit {
+	if s.alone == wire.FailedBlock || s.alone == wire.InBlock {
 		return s.finishBlock(t, false)
 	}
 	return s.noBlock(t, "ROLLBACK AND CHAIN", false)
@@ -232,7 +223,7 @@ func (s *session) finishBlock(t *planner.Transaction, commit bool) error {
 	characteristics := s.vars.Characteristics()
 	s.endTransaction(commit)
 	if t.Chain {
-		s.alone = explicit
+		s.alone = wire.InBlock
 		s.started = time.Time{}
 		s.vars.BeginWith(characteristics)
 	}
@@ -256,7 +247,7 @@ func (s *session) endSavepoint(t *planner.Transaction) error {
 	}
 	s.vars.RollbackTo(depth)
 	s.savepoints = s.savepoints[:depth]
-	s.alone = explicit
+	s.alone = wire.InBlock
 	for name, p := range s.portals {
 		if p.depth >= depth {
 			s.dropNamedPortal(name)

@@ -25,7 +25,7 @@ func (s *session) turn(calls bool) verdict {
 		return needInput
 	}
 	s.followTransaction()
-	if calls && s.up.dirty && s.txState() != failed {
+	if calls && s.settingsStale && s.txState() != wire.FailedBlock {
 		return needFacts
 	}
 	return ourTurn
@@ -65,7 +65,8 @@ func (s *session) settlePortals(kind byte) verdict {
 // gone back, maybe to a savepoint only, those go of which nobody but us could say whether
 // they still exist: their calls must not be made if they do not.
 func (s *session) followTransaction() {
-	ended, wentBack := s.up.ended.Load(), s.up.wentBack.Load()
+	marks := s.up.marks()
+	ended, wentBack := marks.Ended, marks.WentBack
 	switch {
 	case ended != s.seenEnded:
 		s.endPortals()
@@ -87,30 +88,4 @@ func (s *session) endUnopened() {
 	if !s.unnamedPortal.isOpenUpstream() {
 		s.unnamedPortal.state = portalAbsent
 	}
-}
-
-// txState is the state that the answers tell of. In a series in which a transaction has
-// ended, or gone back, what is there now is not known: it fails as a whole.
-func (r *relay) txState() transactionState {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	open := r.open()
-	switch {
-	case open != nil && open.ended:
-		return implicit
-	case r.status == wire.StatusBlock:
-		return explicit
-	case r.status == wire.StatusFailed:
-		return failed
-	case open != nil:
-		return implicit
-	}
-	return noTransaction
-}
-
-// transaction is the status in the last ReadyForQuery, and whether a series is open.
-func (r *relay) transaction() (status byte, open bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.status, r.open() != nil
 }

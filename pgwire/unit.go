@@ -137,7 +137,7 @@ func (s *session) beginUnitStatement(p *portal) {
 // endUnitStatement is to be called when a statement has succeeded. In a block it cannot
 // fail any more.
 func (s *session) endUnitStatement() {
-	if s.txState() == explicit && !s.unit.whole {
+	if s.txState() == wire.InBlock && !s.unit.whole {
 		s.endUnit(true)
 	}
 }
@@ -157,7 +157,7 @@ const giveBackTime = time.Second
 // inBlock says whether the client has begun a transaction that is not over.
 func (s *session) inBlock() bool {
 	state := s.txState()
-	return state == explicit || state == failed
+	return state == wire.InBlock || state == wire.FailedBlock
 }
 
 // sendAll makes all answers so far due. They count as sent.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"raisinproxy/backend"
+	"raisinproxy/pgwire/wire"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
 )
@@ -43,7 +44,7 @@ func TestRowsOfAFailedUnit(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := newSession(t)
-			s.alone = implicit
+			s.alone = wire.ImplicitTransaction
 			all := ""
 			for i, answers := range test.statements {
 				s.unit.begin(int64(len(all)), false)

@@ -248,7 +248,7 @@ func (s *session) giveUp(err error) {
 func (r *relay) hasTold() (told bool, lastWords []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.told, r.lastWords
+	return r.told, r.fatalFrame
 }
 
 // flushAll writes what the client waits for, and then what the upstream is to get: in
