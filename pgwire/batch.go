@@ -3,9 +3,9 @@ package pgwire
 import (
 	"errors"
 
-	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner"
 	"raisinproxy/sqlfuncs/pgerr"
@@ -55,7 +55,7 @@ func (b *batch) commit() error {
 }
 
 func (b *batch) run(script *planner.Script) error {
-	if b.s.up.inSeries() {
+	if b.s.up.IsOpen() {
 		if err := b.leaveSeries(); err != nil {
 			return err
 		}
@@ -85,7 +85,7 @@ func (b *batch) run(script *planner.Script) error {
 func (b *batch) leaveSeries() error {
 	level, warned, refused, err := b.runInSeries("SHOW client_min_messages") // a query would take a snapshot
 	if err == nil && level == "error" {
-		return errors.Join(errMuteSeries, b.s.abortUpstream())
+		return errors.Join(errMuteSeries, b.s.conv.Abort())
 	}
 	if err == nil && !refused {
 		_, warned, refused, err = b.runInSeries("BEGIN")
@@ -103,30 +103,26 @@ var errMuteSeries = pgerr.Newf(codes.FeatureNotSupported, "a query with a raisin
 // runInSeries runs a command in the open series, and tells the first value of its result,
 // whether it had a warning, and whether the series has failed, by it or before.
 func (b *batch) runInSeries(sql string) (value string, warned, refused bool, err error) {
-	fs, err := b.s.ask(statement(controlName, sql)...)
-	if err != nil {
-		return "", false, false, err
-	}
-	for _, frame := range fs.split() {
-		switch frame[0] {
-		case 'D':
-			value = string(wire.ReadRow(frame[wire.FrameHeader:])[0])
-		case 'N':
-			warned = true
-		case 'E':
+	err = b.s.conv.Say(upstream.Part{
+		Messages: upstream.Run(upstream.Control, sql, nil, nil),
+		Notice:   func([]byte) { warned = true },
+		Fail: func([]byte) error {
 			refused = true
-			b.s.up.failSeries()
-		}
-	}
-	return value, warned, refused, nil
+			return nil
+		},
+		Visit: func(kind byte, body []byte) error {
+			if kind == 'D' {
+				value = string(wire.ReadRow(body)[0])
+			}
+			return nil
+		},
+	})
+	return value, warned, refused, err
 }
-
-// controlName is the statement of the commands that the client does not know of.
-const controlName = "_raisin_control"
 
 // begin makes sure that there is a transaction.
 func (b *batch) begin() error {
-	if status, _ := b.s.up.transaction(); status != wire.StatusIdle {
+	if status, _ := b.s.up.Transaction(); status != wire.StatusIdle {
 		return nil
 	}
 	b.hidden = true
@@ -136,12 +132,12 @@ func (b *batch) begin() error {
 // failed tells the client of an error, and makes the upstream's transaction what it
 // would be after it. It returns an error only if the upstream is lost.
 func (b *batch) failed(err error) error {
-	theirs, ok := errors.AsType[*upstreamError](err)
-	if b.s.up.isLost() && !ok {
+	theirs, ok := errors.AsType[*upstream.Error](err)
+	if b.s.up.IsLost() && !ok {
 		return err
 	}
-	if status, _ := b.s.up.transaction(); ok && status == wire.StatusIdle && !b.hidden { // it is that of a COMMIT
-		theirs.response.Detail = withDetail(theirs.response.Detail, b.s.text.Best(describe("The block took: ", b.s.unit.block)))
+	if status, _ := b.s.up.Transaction(); ok && status == wire.StatusIdle && !b.hidden { // it is that of a COMMIT
+		theirs.Response.Detail = withDetail(theirs.Response.Detail, b.s.text.Best(describe("The block took: ", b.s.unit.block)))
 	}
 	b.s.fail(err)
 	if b.s.over {
@@ -149,18 +145,18 @@ func (b *batch) failed(err error) error {
 	}
 	abort := b.s.mustAbort
 	b.s.mustAbort = false
-	if b.s.up.inSeries() {
+	if b.s.up.IsOpen() {
 		if err := b.s.closeSeries(); err != nil {
 			return err
 		}
 	}
-	switch status, _ := b.s.up.transaction(); {
+	switch status, _ := b.s.up.Transaction(); {
 	case status == wire.StatusIdle: // a COMMIT that failed has rolled back
 		return nil
 	case b.hidden:
 		return b.control("ROLLBACK")
 	case abort:
-		return b.s.abortUpstream()
+		return b.s.conv.Abort()
 	}
 	return nil
 }
@@ -240,15 +236,10 @@ func (b *batch) relay(text string, before int) error {
 		return err
 	}
 	b.s.settingsStale = true
-	messages := append(b.s.takeStale(), &pgproto3.Query{String: encoded})
-	return b.s.stream(encode(messages...), untilReady, func(kind byte, body []byte) error {
+	return b.s.conv.StreamQuery(encoded, func(kind byte, body []byte) error {
 		switch kind {
 		case 'E':
-			err := refusal(body)
-			if f, ok := errors.AsType[*upstreamError](err); ok && f.response.Position > 0 {
-				f.response.Position += int32(before)
-			}
-			return err
+			return shifted(body, before)
 		case 'Z', '3':
 			return nil
 		}
@@ -258,7 +249,7 @@ func (b *batch) relay(text string, before int) error {
 }
 
 // control sends a command upstream that the client does not know of.
-func (b *batch) control(text string) error { return b.s.commandUpstream(text) }
+func (b *batch) control(text string) error { return b.s.conv.Command(text) }
 
 // isOurStatement says whether a statement is about a prepared statement of ours.
 func (s *session) isOurStatement(st *planner.Statement) bool {

@@ -91,7 +91,7 @@ func (s *session) adopt() {
 // park leaves a session that waits for its client to the loop. If it says true, the loop may be
 // serving the session already.
 func (s *session) park() bool {
-	if s.polled == nil || s.up != nil && (s.up.polling == nil || s.up.isLost()) || s.stopping.Load() {
+	if s.polled == nil || s.up != nil && (!s.up.Polled() || s.up.IsLost()) || s.stopping.Load() {
 		return false
 	}
 	s.limitIdling()
@@ -134,7 +134,7 @@ func (s *session) onInput() {
 	for v == needRoom && s.flushNow() {
 		v = s.step()
 	}
-	if v != needInput || !s.flushNow() || s.up != nil && s.up.polling == nil {
+	if v != needInput || !s.flushNow() || s.up != nil && !s.up.Polled() {
 		s.handOver(func() bool { return s.run(v) })
 		return
 	}
@@ -157,25 +157,17 @@ func (s *session) borrow() {
 	if len(s.out.Buf) == 0 {
 		s.out.Buf = s.loop.out
 	}
-	if s.up != nil && len(s.up.out) == 0 {
-		s.up.out = s.loop.up
-	}
-	s.noteTurn(true)
-}
-
-func (s *session) noteTurn(inTurn bool) {
-	if s.up != nil && s.up.polling != nil {
-		s.up.polling.inTurn = inTurn
+	if s.up != nil {
+		s.up.Lend(s.loop.up)
 	}
 }
 
 // giveBack leaves a session with what it cannot do without.
 func (s *session) giveBack() {
-	s.noteTurn(false)
 	s.in.Own()
 	s.out.Buf = own(s.out.Buf, s.loop.out)
 	if s.up != nil {
-		s.up.out = own(s.up.out, s.loop.up)
+		s.up.TakeBack(func(out []byte) []byte { return own(out, s.loop.up) })
 	}
 }
 
@@ -193,8 +185,8 @@ func own(b, lent []byte) []byte {
 // flushNow is flushAll as far as it need not wait. If it says false a goroutine has to do
 // the rest.
 func (s *session) flushNow() bool {
-	relaying := s.up != nil && len(s.up.out) > 0
-	if relaying && s.up.polling == nil {
+	relaying := s.up != nil && s.up.Unsent() > 0
+	if relaying && !s.up.Polled() {
 		return false
 	}
 	if len(s.out.Buf) > 0 && (s.out.Due || relaying || len(s.out.Buf) > s.maxWaiting()) {
@@ -211,14 +203,12 @@ func (s *session) flushNow() bool {
 	if !relaying {
 		return true
 	}
-	n, err := s.up.polling.upstream.TryWrite(s.up.out)
-	s.up.out = s.up.out[n:]
-	return err == nil
+	return s.up.TryFlush()
 }
 
 func (s *session) writeNow(b []byte) (n int, ok bool) {
 	if s.up != nil {
-		return s.up.writeToClientNow(s.polled, b)
+		return s.up.WriteToClientNow(s.polled, b)
 	}
 	n, err := s.polled.TryWrite(b)
 	return n, err == nil

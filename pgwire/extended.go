@@ -144,7 +144,7 @@ func errStatementExists(name string) error {
 // their names.
 func (s *session) keep(name string, st *planner.Statement) error {
 	taken := s.statements[nameKey(name)] != nil
-	if !taken && s.up != nil && s.up.marks().Named {
+	if !taken && s.up != nil && s.up.Marks().Named {
 		var err error
 		if taken, err = s.upstreamHas(name, statementsThere); err != nil {
 			return err
@@ -254,7 +254,7 @@ func (s *session) newPortal(name []byte, st *planner.Statement) (*portal, error)
 		return p, nil
 	}
 	taken := s.portals[string(nameKey(name))] != nil
-	if !taken && s.up != nil && s.up.marks().Portals {
+	if !taken && s.up != nil && s.up.Marks().Portals {
 		var err error
 		if taken, err = s.upstreamHas(string(nameKey(name)), portalsThere); err != nil {
 			return nil, err

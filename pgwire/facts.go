@@ -3,10 +3,8 @@ package pgwire
 import (
 	"context"
 	"errors"
+	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
-	"strconv"
-	"strings"
-	"time"
 )
 
 // This file finds out what a call depends on and only the upstream knows: the branch,
@@ -16,7 +14,7 @@ import (
 // upstream's, a cancelled statement for example, is the answer to that frame then.
 func (s *session) readFacts() error {
 	err := s.waiting(func(context.Context) error { return s.askFacts() })
-	if theirs, ok := errors.AsType[*upstreamError](err); ok && theirs.isOrdinary() {
+	if theirs, ok := errors.AsType[*upstream.Error](err); ok && theirs.IsOrdinary() {
 		s.failHead(theirs)
 		return nil
 	}
@@ -46,66 +44,25 @@ func (s *session) failHead(err error) {
 // askFacts asks the upstream for what a call depends on and no ParameterStatus tells:
 // any relayed statement may have changed it.
 func (s *session) askFacts() error {
-	inSeries := s.up.inSeries()
-	ask := s.askAlone
-	if inSeries {
-		ask = s.ask
-	}
-	fs, err := ask(statement(factsName, factsQuery)...)
-	if err != nil {
-		return err
-	}
-	return s.each(fs, func(kind byte, body []byte) error {
-		switch kind {
-		case 'E':
-			return refusal(body)
-		case 'D':
-			s.learn(wire.ReadRow(body), inSeries)
-			s.settingsStale = false
-		}
-		return nil
-	})
-}
-
-// saySettings asks for them among other questions, while the series is our own.
-func (s *session) saySettings(c *conversation) {
-	s.say(c, settingsName, factsQuery, nil, nil, func(row [][]byte) {
-		s.learn(row, false)
+	inSeries := s.up.IsOpen()
+	return s.conv.Say(s.conv.AskFacts(func(f *upstream.Facts) {
+		s.learn(f, inSeries)
 		s.settingsStale = false
-	})
+	}))
 }
-
-// Where the facts stand in the answer to factsQuery.
-const (
-	factBranch = iota
-	factTimeout
-	factStandard
-	factEncoding
-	factDatabase
-)
-
-// factsQuery asks for them all.
-const factsQuery = "SELECT pg_catalog.current_setting('app.branch', true), pg_catalog.current_setting('statement_timeout'), " +
-	"pg_catalog.current_setting('standard_conforming_strings'), pg_catalog.current_setting('client_encoding'), pg_catalog.current_database()"
-
-// factsName is the statement that asks.
-const factsName = "_raisin_facts"
-
-// settingsName is the same statement as it stays prepared.
-const settingsName = "_raisin_settings"
 
 // learn takes over what the upstream has told. What a series has set is reported at its
 // end, and counts for its texts before.
-func (s *session) learn(f facts, inSeries bool) {
-	s.upstreamTimeout = parseTimeout(string(f[factTimeout]))
+func (s *session) learn(f *upstream.Facts, inSeries bool) {
+	s.upstreamTimeout = f.Timeout
 	if inSeries {
-		s.standard = string(f[factStandard]) != "off"
-		s.text = wire.TranscoderFor(string(f[factEncoding]))
+		s.standard = f.Standard
+		s.text = wire.TranscoderFor(f.Encoding)
 		s.ahead = true
 	}
 	s.caller.Scope.Branch = defaultBranch
-	if f[factBranch] != nil {
-		s.caller.Scope.Branch = s.decoded(f[factBranch])
+	if f.Branch != nil {
+		s.caller.Scope.Branch = s.decoded(f.Branch)
 	}
 }
 
@@ -116,15 +73,4 @@ func (s *session) decoded(raw []byte) string {
 		name = raw
 	}
 	return string(name)
-}
-
-// parseTimeout reads a time as SHOW prints it: 0, 250ms, 5s, 1min, 2h, 1d.
-func parseTimeout(text string) time.Duration {
-	digits := strings.TrimRight(text, "abcdefghijklmnopqrstuvwxyz")
-	n, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil {
-		return 0
-	}
-	units := map[string]time.Duration{"": time.Millisecond, "ms": time.Millisecond, "s": time.Second, "min": time.Minute, "h": time.Hour, "d": 24 * time.Hour}
-	return time.Duration(n) * units[text[len(digits):]]
 }

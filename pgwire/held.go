@@ -1,6 +1,7 @@
 package pgwire
 
 import (
+	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner"
 )
@@ -51,13 +52,13 @@ func (s *session) releaseBegin() error {
 	}
 	begin := s.heldBegin
 	s.heldBegin = ""
-	if err := s.commandUpstream(begin); err != nil {
+	if err := s.conv.Command(begin); err != nil {
 		return err
 	}
 	wasFailed := s.alone == wire.FailedBlock
 	s.alone = wire.NoTransaction // from here on the upstream's is the one that counts
 	if wasFailed {
-		return s.abortUpstream()
+		return s.conv.Abort()
 	}
 	return nil
 }
@@ -68,18 +69,11 @@ func (s *session) controlUpstream(st *planner.Statement) error {
 	if err != nil {
 		return err
 	}
-	s.up.openSeries()
-	fs, err := s.ask(statement(controlName, text)...)
-	if err != nil {
-		return err
-	}
-	return s.each(fs, func(kind byte, body []byte) error {
-		switch kind {
-		case 'E':
-			return refusal(body)
-		case 'C':
+	s.up.OpenPipeline()
+	return s.conv.Say(upstream.Part{Messages: upstream.Run(upstream.Control, text, nil, nil), Visit: func(kind byte, body []byte) error {
+		if kind == 'C' {
 			s.pass(kind, body)
 		}
 		return nil
-	})
+	}})
 }

@@ -3,10 +3,9 @@ package pgwire
 import (
 	"encoding/binary"
 	"errors"
+	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
 	"strings"
-
-	"github.com/jackc/pgx/v5/pgproto3"
 )
 
 // This file keeps a series together in which calls have taken something. What the client
@@ -66,11 +65,11 @@ func (s *session) drainHeld() error {
 	}
 	messages, answers := s.held.messages, s.held.answers
 	s.held = held{}
-	s.up.openSeries()
-	if err := s.askToClose(); err != nil {
+	s.up.OpenPipeline()
+	if err := s.conv.CloseNow(); err != nil {
 		return err
 	}
-	return s.takeHeld(append(messages, encode(&pgproto3.Flush{})...), answersTo(answers))
+	return s.takeHeld(func(visit upstream.Visit) error { return s.conv.StreamFrames(messages, answers, visit) })
 }
 
 // errSeriesFailed: the client has been told already.
@@ -78,12 +77,12 @@ var errSeriesFailed = errors.New("the series has failed")
 
 // settleRelayed waits for what was relayed straight, which a long message is.
 func (s *session) settleRelayed() error {
-	if settled, _ := s.up.settled(); !settled {
-		if err := s.up.settle(); err != nil {
+	if settled, _ := s.up.Settled(); !settled {
+		if err := s.up.Settle(); err != nil {
 			return err
 		}
 	}
-	if s.up.hasFailed() {
+	if s.up.HasFailed() {
 		_ = s.undoUnit()
 		s.held = held{}
 		return errSeriesFailed
@@ -94,24 +93,22 @@ func (s *session) settleRelayed() error {
 // queryHeld relays a query that ends the series.
 func (s *session) queryHeld(kind byte, body []byte) error {
 	message := binary.BigEndian.AppendUint32([]byte{kind}, uint32(4+len(body)))
-	s.up.openSeries()
-	if err := s.askToClose(); err != nil {
+	s.up.OpenPipeline()
+	if err := s.conv.CloseNow(); err != nil {
 		return errors.Join(err, s.closeSeries())
 	}
-	err := s.takeHeld(append(message, body...), untilReady)
-	s.up.popSeries()
-	return err
+	return s.takeHeld(func(visit upstream.Visit) error { return s.conv.StreamEnd(append(message, body...), visit) })
 }
 
-// takeHeld sends messages and passes their answers on. While they are under way nobody
+// takeHeld has messages sent and passes their answers on. While they are under way nobody
 // knows what becomes of the transaction: they may hold a COMMIT.
-func (s *session) takeHeld(messages []byte, done func(kind byte) bool) error {
+func (s *session) takeHeld(send func(upstream.Visit) error) error {
 	s.unit.endStatement(s.out.Position())
 	s.unit.deciding = true
-	err := s.stream(messages, done, func(kind byte, body []byte) error {
+	err := send(func(kind byte, body []byte) error {
 		switch kind {
 		case 'E':
-			return refusal(body)
+			return upstream.ReadError(body)
 		case 'Z':
 			return nil
 		case 'C':
@@ -120,7 +117,7 @@ func (s *session) takeHeld(messages []byte, done func(kind byte) bool) error {
 		s.pass(kind, body)
 		return nil
 	})
-	if _, theirs := errors.AsType[*upstreamError](err); theirs || err == nil {
+	if _, theirs := errors.AsType[*upstream.Error](err); theirs || err == nil {
 		s.unit.deciding = false
 	}
 	return err
@@ -149,7 +146,7 @@ func (s *session) endHeld(last func() error) {
 	}
 	for _, step := range []func() error{s.drainHeld, last} {
 		err := step()
-		if theirs, ok := errors.AsType[*upstreamError](err); ok {
+		if theirs, ok := errors.AsType[*upstream.Error](err); ok {
 			s.fail(theirs)
 			s.skipping = false
 			continue

@@ -22,14 +22,14 @@ import (
 // those waiting who fail again and again.
 
 // authenticate finds out who the client is, and in which scope it works.
-func (s *session) authenticate(parameters []startupParameter) error {
+func (s *session) authenticate(parameters []wire.Parameter) error {
 	var user, database string
 	for _, p := range parameters {
-		switch p.name {
+		switch p.Name {
 		case "user":
-			user = datum.TruncateName(p.value)
+			user = datum.TruncateName(p.Value)
 		case "database":
-			database = p.value // not truncated: two scopes must not become one
+			database = p.Value // not truncated: two scopes must not become one
 		}
 	}
 	if user == "" {

@@ -5,9 +5,8 @@ import (
 	"cmp"
 	"encoding/binary"
 
+	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
-
-	"github.com/jackc/pgx/v5/pgproto3"
 )
 
 // This file passes long messages of the client's on while they arrive: a value of any
@@ -28,7 +27,7 @@ func (s *session) startLong() verdict {
 	if length < longMessage || kind == 'Q' || kind == 'P' {
 		return needInput
 	}
-	if kind == 'B' && (s.up == nil || !s.up.isCopying()) {
+	if kind == 'B' && (s.up == nil || !s.up.Copying()) {
 		if v := s.startBind(have[wire.FrameHeader:]); v != ourTurn {
 			return v
 		}
@@ -39,7 +38,7 @@ func (s *session) startLong() verdict {
 	if v := s.closeFirst(kind); v != ourTurn {
 		return v
 	}
-	s.up.expect(kind)
+	s.up.Expect(kind)
 	s.settingsStale = true
 	s.long = 1 + length
 	return s.passLong()
@@ -60,7 +59,7 @@ func (s *session) startBind(have []byte) verdict {
 		return v
 	}
 	if len(portal) > 0 && s.up != nil {
-		s.up.namePortal()
+		s.up.NamePortal()
 	}
 	s.procedures.bind(portal, statement)
 	return s.replacePortal(portal, statement)
@@ -80,8 +79,8 @@ func (s *session) replacePortal(name, statement []byte) verdict {
 		if s.portals[string(nameKey(name))] == nil {
 			break // it has ended with its transaction
 		}
-		s.up.openSeries()
-		err := s.askWhetherFine(&pgproto3.Describe{ObjectType: 'S', Name: string(statement)})
+		s.up.OpenPipeline()
+		err := s.conv.Say(upstream.Part{Messages: upstream.Describe(string(statement))})
 		return s.failSeries(cmp.Or(err, errPortalExists(name)))
 	}
 	return ourTurn
@@ -91,7 +90,7 @@ func (s *session) replacePortal(name, statement []byte) verdict {
 func (s *session) passLong() verdict {
 	have := s.in.Buf[s.in.Start:s.in.End]
 	n := min(s.long, len(have))
-	s.up.out = append(s.up.out, have[:n]...)
+	s.up.SendPart(have[:n])
 	s.in.Drop(n)
 	s.long -= n
 	s.in.Bulk = s.long > 0

@@ -3,12 +3,11 @@ package pgwire
 import (
 	"encoding/binary"
 	"errors"
-	"strconv"
 	"strings"
 
-	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner"
 	"raisinproxy/sqlfuncs"
@@ -22,41 +21,14 @@ import (
 // exchanges that the client does not see, under names that no client uses, and within
 // one series: an error anywhere aborts the whole.
 
-// The names of our statements in the upstream. Each is closed before it is parsed anew.
-const (
-	probeName = "_raisin_probe"
-	argsName  = "_raisin_args"
-	mainName  = "_raisin_main"
-)
-
-// upstreamError is an error that the upstream reported, and by which it has aborted
-// its transaction already.
-type upstreamError struct{ response pgproto3.ErrorResponse }
-
-func (f *upstreamError) Error() string { return f.response.Message }
-
-// isOrdinary: it does not end the upstream's session.
-func (f *upstreamError) isOrdinary() bool {
-	return f.response.SeverityUnlocalized == pgerr.SeverityError
-}
-
-// refusal reads an error of the upstream's.
-func refusal(body []byte) error {
-	f := &upstreamError{}
-	if err := f.response.Decode(body); err != nil {
-		return err
-	}
-	return f
-}
-
 // failure makes the user's error of one about a text of ours.
 func failure(body []byte, text *planner.Text) error {
-	err := refusal(body)
-	f, ok := errors.AsType[*upstreamError](err)
+	err := upstream.ReadError(body)
+	f, ok := errors.AsType[*upstream.Error](err)
 	if !ok {
 		return err
 	}
-	r := &f.response
+	r := &f.Response
 	e := text.Translate(&pgerr.Error{Code: codes.Code(r.Code), Message: r.Message, Detail: r.Detail, Hint: r.Hint, Position: int(r.Position)})
 	r.Code, r.Message, r.Detail, r.Hint, r.Position = string(e.Code), e.Message, e.Detail, e.Hint, int32(e.Position)
 	return f
@@ -74,7 +46,7 @@ func (s *session) mixedTurn() verdict {
 		return needUpstream
 	}
 	// Out of a series what calls depend on is asked with what else the statement needs.
-	if v := s.turn(s.up.inSeries()); v != ourTurn {
+	if v := s.turn(s.up.IsOpen()); v != ourTurn {
 		return v
 	}
 	if !s.blocking {
@@ -85,7 +57,7 @@ func (s *session) mixedTurn() verdict {
 
 // runMixed runs a portal of a statement that the upstream has a part in.
 func (s *session) runMixed(p *portal, maxRows int, describe bool) error {
-	s.up.openSeries()
+	s.up.OpenPipeline()
 	switch p.state {
 	case portalDone, portalBroken:
 		return s.runMixedAgain(p)
@@ -226,44 +198,50 @@ type asked struct {
 func (s *session) askBefore(p *portal, compute bool) (*asked, error) {
 	m := mixed(p.bound)
 	result := &asked{}
-	var c conversation
+	var parts []upstream.Part
 	if s.settingsStale {
-		s.saySettings(&c)
+		parts = append(parts, s.conv.AskFactsAgain(func(f *upstream.Facts) {
+			s.learn(f, false)
+			s.settingsStale = false
+		}))
 	}
 	if !m.Copy {
 		sql, err := s.sql(p.bound, &m.Main)
 		if err != nil {
 			return nil, err
 		}
-		c.say(&m.Main, p.checkColumns,
-			&pgproto3.Close{ObjectType: 'S', Name: mainName},
-			&pgproto3.Parse{Name: mainName, Query: sql, ParameterOIDs: append(wire.Oids(p.bound.Params), hiddenTypes(m)...)},
-			&pgproto3.Describe{ObjectType: 'S', Name: mainName})
+		types := append(wire.Oids(p.bound.Params), hiddenTypes(m)...)
+		parts = append(parts, upstream.Part{
+			Messages: upstream.Join(upstream.Prepare(upstream.Main, sql, types), upstream.Describe(string(upstream.Main))),
+			Fail:     func(body []byte) error { return failure(body, &m.Main) },
+			Visit:    p.checkColumns,
+		})
 	}
 	facts := s.factReader(m)
 	if !p.known {
-		if err := s.sayFacts(&c, m, facts); err != nil {
+		questions, err := s.ask(m, facts)
+		if err != nil {
 			return nil, err
 		}
+		parts = append(parts, questions...)
 	}
 	if compute {
 		sql, err := s.sql(p.bound, &m.Args)
 		if err != nil {
 			return nil, err
 		}
-		c.say(&m.Args, func(kind byte, body []byte) error {
-			if kind == 'D' {
-				result.row = wire.ReadRow(body)
-			}
-			return facts.refused
-		},
-			&pgproto3.Close{ObjectType: 'S', Name: argsName},
-			&pgproto3.Parse{Name: argsName, Query: sql, ParameterOIDs: wire.Oids(p.bound.Params)},
-			wire.BindRaw(argsName, argsName, p.raw, nil, nil),
-			&pgproto3.Execute{Portal: argsName},
-			&pgproto3.Close{ObjectType: 'P', Name: argsName})
+		parts = append(parts, upstream.Part{
+			Messages: upstream.Join(upstream.Prepare(upstream.Arguments, sql, wire.Oids(p.bound.Params)), upstream.Execute(upstream.Arguments, p.raw)),
+			Fail:     func(body []byte) error { return failure(body, &m.Args) },
+			Visit: func(kind byte, body []byte) error {
+				if kind == 'D' {
+					result.row = wire.ReadRow(body)
+				}
+				return facts.refused
+			},
+		})
 	}
-	err := s.interview(&c)
+	err := s.conv.Say(parts...)
 	s.startClock() // the timeout may be another
 	if facts.refused != nil {
 		return nil, facts.refused
@@ -328,19 +306,14 @@ func (s *session) readArguments(call *planner.MixedCall, row [][]byte) ([]datum.
 
 // openMain makes the messages that open the portal of the statement in the upstream. They
 // go together with the first Execute: between the two a statement_timeout would count.
-func (s *session) openMain(p *portal, values []datum.Datum) ([]pgproto3.FrontendMessage, error) {
+func (s *session) openMain(p *portal, values []datum.Datum) (upstream.Messages, error) {
 	m := mixed(p.bound)
-	s.lastPortal++
-	p.upstream, p.tag, p.text = reservedPrefix+"p"+strconv.Itoa(s.lastPortal), "", &m.Main
-	opening := []pgproto3.FrontendMessage{&pgproto3.Close{ObjectType: 'P', Name: p.upstream}}
+	p.upstream, p.tag, p.text = s.conv.NewPortal(), "", &m.Main
 	if m.Copy {
 		copied := m.CopySQL(values)
 		p.text = &copied
 		sql, err := s.sql(p.bound, p.text)
-		return append(opening,
-			&pgproto3.Close{ObjectType: 'S', Name: mainName},
-			&pgproto3.Parse{Name: mainName, Query: sql},
-			wire.BindRaw(p.upstream, mainName, nil, nil, nil)), err
+		return upstream.Join(upstream.Prepare(upstream.Main, sql, nil), upstream.OpenPortal(p.upstream, nil, nil, nil)), err
 	}
 	var hidden [][]byte
 	for i, h := range m.Hidden {
@@ -350,7 +323,7 @@ func (s *session) openMain(p *portal, values []datum.Datum) ([]pgproto3.Frontend
 		}
 		hidden = append(hidden, encoded)
 	}
-	return append(opening, wire.BindRaw(p.upstream, mainName, p.raw, hidden, s.mainFormats(p))), nil
+	return upstream.OpenPortal(p.upstream, p.raw, hidden, s.mainFormats(p)), nil
 }
 
 // sql is a text as the upstream is to get it: in the client's encoding, and meaning under
@@ -386,7 +359,7 @@ func (s *session) runMixedQuery(st *planner.Statement) error {
 	if s.txState() == wire.FailedBlock {
 		return errAborted
 	}
-	s.up.openSeries()
+	s.up.OpenPipeline()
 	s.beginImplicit()
 	s.refresh() // another statement of the query may have changed settings
 	if s.preparesOurs(st) {

@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
@@ -55,17 +55,16 @@ func nextSlice(rows, size int) int {
 
 // fetch passes on rows, up to maxRows if that is not 0, and at the end the tag. The
 // messages of opening go first.
-func (s *session) fetch(p *portal, maxRows int, opening []pgproto3.FrontendMessage) error {
+func (s *session) fetch(p *portal, maxRows int, opening upstream.Messages) error {
 	if mixed(p.bound).Rows != nil {
 		return s.fetchSlices(p, maxRows, opening)
 	}
-	opening = append(opening, &pgproto3.Execute{Portal: p.upstream, MaxRows: uint32(maxRows)})
+	messages := append(opening, upstream.Fetch(p.upstream, maxRows)...)
 	if maxRows == 0 { // it runs to its end
-		opening = append(opening, &pgproto3.Close{ObjectType: 'P', Name: p.upstream})
+		messages = append(messages, upstream.ClosePortal(p.upstream)...)
 	}
-	execute, done := s.request(opening)
 	suspended := false
-	err := s.stream(execute, done, func(kind byte, body []byte) error {
+	err := s.conv.Stream(messages, func(kind byte, body []byte) error {
 		switch kind {
 		case '1', '3':
 		case '2':
@@ -105,9 +104,9 @@ func (s *session) describeOnce(p *portal) {
 // by CLOSE ALL, has another name for it.
 func (s *session) fetchFailure(p *portal, body []byte) error {
 	err := failure(body, p.text)
-	f, ok := errors.AsType[*upstreamError](err)
-	if ok && codes.Code(f.response.Code) == codes.InvalidCursorName {
-		f.response.Message = fmt.Sprintf("portal \"%s\" does not exist", p.name)
+	f, ok := errors.AsType[*upstream.Error](err)
+	if ok && codes.Code(f.Response.Code) == codes.InvalidCursorName {
+		f.Response.Message = fmt.Sprintf("portal \"%s\" does not exist", p.name)
 	}
 	return err
 }
@@ -122,46 +121,43 @@ func (s *session) fetched(p *portal, suspended bool) {
 }
 
 // fetchSlices is fetch for a statement with calls that run for each row.
-func (s *session) fetchSlices(p *portal, maxRows int, opening []pgproto3.FrontendMessage) error {
+func (s *session) fetchSlices(p *portal, maxRows int, opening upstream.Messages) error {
 	if maxRows == 0 {
 		maxRows = math.MaxInt
 	}
 	slice := firstRows
 	for sent := 0; ; {
-		fs, err := s.ask(append(opening, &pgproto3.Execute{Portal: p.upstream, MaxRows: uint32(min(maxRows-sent, slice))})...)
-		if err != nil {
-			return err
-		}
-		opening = nil
-		suspended := false
-		err = s.each(fs, func(kind byte, body []byte) error {
-			switch kind {
-			case '2':
-				s.describeOnce(p)
-			case 'E':
-				return s.fetchFailure(p, body)
-			case 's':
-				suspended = true
-			case 'D':
-				sent++
-				return s.passRow(p, body)
-			case 'C':
-				s.passTag(p, body, sent)
-			}
-			return nil
+		suspended, size := false, 0
+		err := s.conv.Say(upstream.Part{
+			Messages: append(opening, upstream.Fetch(p.upstream, min(maxRows-sent, slice))...),
+			Fail:     func(body []byte) error { return s.fetchFailure(p, body) },
+			Visit: func(kind byte, body []byte) error {
+				size += len(body)
+				switch kind {
+				case '2':
+					s.describeOnce(p)
+				case 's':
+					suspended = true
+				case 'D':
+					sent++
+					return s.passRow(p, body)
+				case 'C':
+					s.passTag(p, body, sent)
+				}
+				return nil
+			},
 		})
 		if err != nil {
 			return err
 		}
-		slice = nextSlice(slice, len(fs))
+		opening = nil
+		slice = nextSlice(slice, size)
 		if !suspended || sent >= maxRows {
 			s.fetched(p, suspended)
 			return nil
 		}
-		if len(s.out.Buf) > s.maxWaiting() {
-			if err := s.flush(); err != nil {
-				return err
-			}
+		if err := s.Flush(false); err != nil {
+			return err
 		}
 	}
 }

@@ -1,13 +1,12 @@
 package pgwire
 
 import (
-	"errors"
 	"strconv"
 	"strings"
 
-	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner"
 	"raisinproxy/sqlfuncs/datum"
@@ -16,9 +15,6 @@ import (
 
 // This file is SQL's PREPARE and EXECUTE of statements that the upstream has a part in.
 // They are kept here, as those of the protocol are, and under the same names.
-
-// executeName is what an EXECUTE runs in the upstream to have its arguments computed.
-const executeName = "_raisin_execute"
 
 // involved says whether the upstream has a part in running a statement.
 func (s *session) involved(st *planner.Statement) bool {
@@ -45,7 +41,7 @@ func (s *session) lastExecute(st, target *planner.Statement) (last *planner.Stat
 
 // prepareMixed is PREPARE.
 func (s *session) prepareMixed(st *planner.Statement, a *planner.PrepareMixed) error {
-	s.up.openSeries()
+	s.up.OpenPipeline()
 	declared := a.Declared
 	if a.Types.SQL != "" {
 		found, err := s.askTypes(st, &a.Types)
@@ -67,21 +63,15 @@ func (s *session) askTypes(st *planner.Statement, query *planner.Text) (types []
 	if err != nil {
 		return nil, err
 	}
-	fs, err := s.ask(
-		&pgproto3.Close{ObjectType: 'S', Name: probeName},
-		&pgproto3.Parse{Name: probeName, Query: sql},
-		&pgproto3.Describe{ObjectType: 'S', Name: probeName})
-	if err != nil {
-		return nil, err
-	}
-	err = s.each(fs, func(kind byte, body []byte) error {
-		switch kind {
-		case 'E':
-			return failure(body, query)
-		case 't':
-			types = wire.ReadTypes(body)
-		}
-		return nil
+	err = s.conv.Say(upstream.Part{
+		Messages: upstream.Join(upstream.Prepare(upstream.Probe, sql, nil), upstream.Describe(string(upstream.Probe))),
+		Fail:     func(body []byte) error { return failure(body, query) },
+		Visit: func(kind byte, body []byte) error {
+			if kind == 't' {
+				types = wire.ReadTypes(body)
+			}
+			return nil
+		},
 	})
 	return types, err
 }
@@ -94,7 +84,7 @@ func (s *session) openExecute(p *portal) error {
 	if target == st || err != nil || mixed(target) == nil && !s.computesUpstream(st, target) {
 		return nil // what is wrong is said elsewhere
 	}
-	s.up.openSeries()
+	s.up.OpenPipeline()
 	if err := s.authorize(target); err != nil {
 		return err
 	}
@@ -140,38 +130,27 @@ func (s *session) executeArguments(st *planner.Statement, types []datum.Type) (v
 	for i := range parameters {
 		parameters[i] = "$" + strconv.Itoa(i+1)
 	}
-	sql, shift := st.ExecuteAs(executeName)
+	sql, shift := st.ExecuteAs(string(upstream.Executed))
 	if st.Standard != s.standard {
 		sql = planner.Portable(sql, st.Standard)
 	}
 	if sql, err = s.text.ToClient(sql); err != nil {
 		return nil, err
 	}
-	fs, err := s.ask(
-		&pgproto3.Close{ObjectType: 'S', Name: executeName},
-		&pgproto3.Parse{Name: executeName, Query: "SELECT " + strings.Join(parameters, ", "), ParameterOIDs: wire.Oids(types)},
-		&pgproto3.Close{ObjectType: 'S', Name: argsName},
-		&pgproto3.Parse{Name: argsName, Query: sql},
-		&pgproto3.Bind{DestinationPortal: argsName, PreparedStatement: argsName},
-		&pgproto3.Execute{Portal: argsName},
-		&pgproto3.Close{ObjectType: 'P', Name: argsName})
-	if err != nil {
-		return nil, err
-	}
-	err = s.each(fs, func(kind byte, body []byte) error {
-		switch kind {
-		case 'E':
-			err := refusal(body)
-			if f, ok := errors.AsType[*upstreamError](err); ok && f.response.Position > 0 {
-				f.response.Position += int32(st.Start - shift)
+	err = s.conv.Say(upstream.Part{
+		Messages: upstream.Join(
+			upstream.Prepare(upstream.Executed, "SELECT "+strings.Join(parameters, ", "), wire.Oids(types)),
+			upstream.Prepare(upstream.Arguments, sql, nil),
+			upstream.Execute(upstream.Arguments, nil)),
+		Fail: func(body []byte) error { return shifted(body, st.Start-shift) },
+		Visit: func(kind byte, body []byte) error {
+			if kind == 'D' {
+				for _, value := range wire.ReadRow(body) {
+					values = append(values, wire.RawValue{Format: wire.TextFormat, Value: value})
+				}
 			}
-			return err
-		case 'D':
-			for _, value := range wire.ReadRow(body) {
-				values = append(values, wire.RawValue{Format: wire.TextFormat, Value: value})
-			}
-		}
-		return nil
+			return nil
+		},
 	})
 	return values, err
 }

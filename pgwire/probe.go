@@ -4,9 +4,8 @@ import (
 	"raisinproxy/planner"
 	"raisinproxy/sqlfuncs/datum"
 
+	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
-
-	"github.com/jackc/pgx/v5/pgproto3"
 )
 
 // This file asks the upstream within a series of ours, unseen by the client, and first of
@@ -27,31 +26,32 @@ func (s *session) probeFacts(st *planner.Statement, declared []datum.Type) (*pla
 	if err != nil {
 		return nil, nil, err
 	}
-	s.up.openSeries()
+	s.up.OpenPipeline()
 	known := *st
 	known.Columns = nil
-	var c conversation
-	c.say(&m.Probe, func(kind byte, body []byte) error {
-		switch kind {
-		case 't':
-			known.Params = wire.ReadTypes(body)
-		case 'T':
-			if m.Copy { // it returns data, not rows
-				return nil
-			}
-			known.Described = append([]byte(nil), body...)
-			known.Columns = wire.ReadColumns(body)
-		}
-		return nil
-	},
-		&pgproto3.Close{ObjectType: 'S', Name: probeName},
-		&pgproto3.Parse{Name: probeName, Query: sql, ParameterOIDs: wire.Oids(declared)},
-		&pgproto3.Describe{ObjectType: 'S', Name: probeName})
 	facts := s.factReader(m)
-	if err := s.sayFacts(&c, m, facts); err != nil {
+	questions, err := s.ask(m, facts)
+	if err != nil {
 		return nil, nil, err
 	}
-	switch err := s.interview(&c); {
+	probe := upstream.Part{
+		Messages: upstream.Join(upstream.Prepare(upstream.Probe, sql, wire.Oids(declared)), upstream.Describe(string(upstream.Probe))),
+		Fail:     func(body []byte) error { return failure(body, &m.Probe) },
+		Visit: func(kind byte, body []byte) error {
+			switch kind {
+			case 't':
+				known.Params = wire.ReadTypes(body)
+			case 'T':
+				if m.Copy { // it returns data, not rows
+					return nil
+				}
+				known.Described = append([]byte(nil), body...)
+				known.Columns = wire.ReadColumns(body)
+			}
+			return nil
+		},
+	}
+	switch err := s.conv.Say(append([]upstream.Part{probe}, questions...)...); {
 	case facts.refused == nil && err != nil:
 		return nil, nil, err
 	case m.Refused != nil:
@@ -60,18 +60,4 @@ func (s *session) probeFacts(st *planner.Statement, declared []datum.Type) (*pla
 		return nil, nil, facts.refused
 	}
 	return &known, facts, nil
-}
-
-// askWhetherFine asks for nothing but what is wrong with messages.
-func (s *session) askWhetherFine(messages ...pgproto3.FrontendMessage) error {
-	fs, err := s.ask(messages...)
-	if err != nil {
-		return err
-	}
-	return s.each(fs, func(kind byte, body []byte) error {
-		if kind == 'E' {
-			return refusal(body)
-		}
-		return nil
-	})
 }

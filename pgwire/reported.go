@@ -20,9 +20,7 @@ type heldParameters struct {
 
 // holdParameters holds reports back until tellParameters.
 func (s *session) holdParameters() {
-	s.up.mu.Lock()
-	defer s.up.mu.Unlock()
-	s.unreported = &heldParameters{before: maps.Clone(s.up.params), frames: map[string][]byte{}}
+	s.unreported = &heldParameters{before: s.up.Params(), frames: map[string][]byte{}}
 }
 
 func (s *session) tellParameters() {

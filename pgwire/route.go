@@ -2,12 +2,12 @@ package pgwire
 
 import (
 	"bytes"
-	"encoding/binary"
 	"slices"
 	"unicode/utf8"
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner"
 	"raisinproxy/sqlfuncs/datum"
@@ -23,7 +23,7 @@ func (s *session) route(kind byte, body []byte) verdict {
 	switch {
 	case s.skipping && kind != 'S' && kind != 'X':
 		return needInput
-	case s.up != nil && kind != 'X' && (s.replicates || s.up.isCopying()):
+	case s.up != nil && kind != 'X' && (s.replicates || s.up.Copying()):
 		return s.relay(kind, body)
 	}
 	if v := s.settlePortals(kind); v != ourTurn {
@@ -82,16 +82,13 @@ func (s *session) takeOverDropped() {
 	if s.up == nil {
 		return
 	}
-	if n := s.up.marks().Dropped; n != s.dropped {
+	if n := s.up.Marks().Dropped; n != s.dropped {
 		s.dropped = n
 		s.dropStatements()
 	}
 }
 
-// reservedPrefix begins the names of our own statements and portals in the upstream.
-const reservedPrefix = "_raisin_"
-
-var errReservedName = pgerr.Newf(codes.ReservedName, "names of statements and portals that begin with \"%s\" are reserved", reservedPrefix)
+var errReservedName = pgerr.Newf(codes.ReservedName, "names of statements and portals that begin with \"%s\" are reserved", upstream.Reserved)
 
 // namesOurs says whether a message is about a statement or portal of our own in the
 // upstream, which a client may not touch.
@@ -101,7 +98,7 @@ func namesOurs(kind byte, body []byte) bool {
 		body = body[min(1, len(body)):]
 	case 'B':
 		m := wire.Body{Rest: body}
-		if bytes.HasPrefix(m.Text(), []byte(reservedPrefix)) {
+		if bytes.HasPrefix(m.Text(), []byte(upstream.Reserved)) {
 			return true
 		}
 		body = m.Rest
@@ -109,7 +106,7 @@ func namesOurs(kind byte, body []byte) bool {
 	default:
 		return false
 	}
-	return bytes.HasPrefix(body, []byte(reservedPrefix))
+	return bytes.HasPrefix(body, []byte(upstream.Reserved))
 }
 
 // routeFlush sends a Flush on if there is anything of its series to flush.
@@ -118,8 +115,8 @@ func (s *session) routeFlush() verdict {
 	case s.up == nil:
 	case len(s.held.messages) > 0:
 		return needTurn
-	case s.up.inSeries():
-		s.up.out = append(s.up.out, 'H', 0, 0, 0, 4)
+	case s.up.IsOpen():
+		s.up.Send('H', nil)
 	}
 	return needInput
 }
@@ -188,12 +185,10 @@ func (s *session) relay(kind byte, body []byte) verdict {
 	if v := s.closeFirst(kind); v != ourTurn {
 		return v
 	}
-	s.up.expect(kind)
-	s.up.out = append(s.up.out, kind)
-	s.up.out = binary.BigEndian.AppendUint32(s.up.out, uint32(4+len(body)))
-	s.up.out = append(s.up.out, body...)
+	s.up.Expect(kind)
+	s.up.Send(kind, body)
 	s.settingsStale = true
-	if len(s.up.out) > maxPending {
+	if s.up.Unsent() > maxPending {
 		if _, head, ok, _ := s.in.Peek(); ok {
 			s.in.Skip(head) // which need not be body
 		}
@@ -250,7 +245,7 @@ func (s *session) routeQuery(body []byte) verdict {
 		s.queryBatch(script)
 		return needInput
 	}
-	if s.up != nil && s.up.inSeries() {
+	if s.up != nil && s.up.IsOpen() {
 		if v := s.mixedTurn(); v != ourTurn {
 			return v
 		}
@@ -315,7 +310,7 @@ func (s *session) routeParse(body []byte) verdict {
 		if len(name) == 0 {
 			s.unnamed, s.unnamedVoid = nil, false
 		} else if s.up != nil {
-			s.up.nameStatement()
+			s.up.NameStatement()
 		}
 		return s.relay('P', body)
 	}
@@ -329,7 +324,7 @@ func (s *session) routeParse(body []byte) verdict {
 	} else if v := s.turn(false); v != ourTurn {
 		return v
 	}
-	if len(name) > 0 && !s.blocking && s.up != nil && s.up.marks().Named {
+	if len(name) > 0 && !s.blocking && s.up != nil && s.up.Marks().Named {
 		return needCall // it is asked whether it has that name
 	}
 	return s.parse(body)
@@ -337,7 +332,7 @@ func (s *session) routeParse(body []byte) verdict {
 
 // routeSync ends a series: where it began.
 func (s *session) routeSync(body []byte) verdict {
-	if s.up != nil && s.up.inSeries() {
+	if s.up != nil && s.up.IsOpen() {
 		if s.holding() {
 			return s.hold('S', body)
 		}
@@ -347,7 +342,7 @@ func (s *session) routeSync(body []byte) verdict {
 		return s.relay('S', body)
 	}
 	if s.up != nil {
-		if settled, _ := s.up.settled(); !settled {
+		if settled, _ := s.up.Settled(); !settled {
 			return needTurn
 		}
 		s.followTransaction()

@@ -18,11 +18,11 @@ func (s *session) routeText(raw []byte, options planner.Options) (*planner.Scrip
 	mayConcern := planner.MayConcern(unsafe.String(unsafe.SliceData(raw), len(raw))) // names are the same bytes in any encoding
 	if s.up != nil && (mayConcern || len(s.statements) > 0 && bytes.IndexByte(raw, '\\') >= 0) {
 		// What is under way may change the settings that the text is to be read by.
-		settled, failed := s.up.settled()
+		settled, failed := s.up.Settled()
 		switch {
 		case !settled:
 			return nil, needTurn
-		case s.settingsStale && !failed && s.up.inSeries():
+		case s.settingsStale && !failed && s.up.IsOpen():
 			return nil, needFacts // which the upstream reports at the end of the series only
 		}
 	}

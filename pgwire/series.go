@@ -1,12 +1,9 @@
 package pgwire
 
 import (
-	"bytes"
-	"encoding/binary"
 	"errors"
 
-	"github.com/jackc/pgx/v5/pgproto3"
-
+	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner"
 )
@@ -28,14 +25,14 @@ func (s *session) endSeries() {
 	var err error
 	if s.mustAbort {
 		s.mustAbort = false
-		err = s.abortUpstream()
+		err = s.conv.Abort()
 	}
 	// What the last statement did is not done before its transaction is.
 	tag := s.out.TakeTag()
 	if err == nil {
 		err = s.closeSeries()
 	}
-	if theirs, ok := errors.AsType[*upstreamError](err); ok {
+	if theirs, ok := errors.AsType[*upstream.Error](err); ok {
 		s.fail(theirs)
 		tag, err = nil, nil
 	}
@@ -59,52 +56,17 @@ func (s *session) endQuery(err error) {
 // closeSeries ends the series that we opened for ourselves. The error is an
 // upstreamError if its transaction could not be committed.
 func (s *session) closeSeries() error {
-	if !s.up.inSeries() {
+	if !s.up.IsOpen() {
 		return nil
 	}
-	if s.up.isLost() {
-		return errUpstreamLost // and nothing has been committed
+	if s.up.IsLost() {
+		return upstream.ErrLost // and nothing has been committed
 	}
-	status, _ := s.up.transaction()
-	s.unit.deciding = status != wire.StatusBlock && !s.up.hasFailed()
-	fs, err := s.up.exchange(encode(&pgproto3.Sync{}), untilReady)
-	if err != nil {
-		return err
+	status, _ := s.up.Transaction()
+	s.unit.deciding = status != wire.StatusBlock && !s.up.HasFailed()
+	err := s.conv.Sync()
+	if _, theirs := errors.AsType[*upstream.Error](err); theirs || err == nil {
+		s.unit.deciding = false
 	}
-	s.unit.deciding = false
-	s.up.popSeries()
-	return s.each(fs, func(kind byte, body []byte) error {
-		if kind == 'E' { // about a constraint that was deferred, for example
-			return refusal(body)
-		}
-		return nil
-	})
-}
-
-// abortUpstream makes the upstream's transaction fail as an error of its own would:
-// by a text that it cannot parse. Its complaint is swallowed; ours was told.
-func (s *session) abortUpstream() error {
-	const text = "raisinproxy_aborts_this_transaction"
-	if s.up.hasFailed() {
-		return nil // an error of its own has done so already
-	}
-	inSeries, ask := s.up.inSeries(), s.askAlone
-	if inSeries {
-		ask = s.ask
-	}
-	frames, err := ask(&pgproto3.Parse{Name: "_raisin_abort", Query: text})
-	if err != nil {
-		return err
-	}
-	if inSeries {
-		s.up.failSeries()
-	}
-	for len(frames) >= wire.FrameHeader {
-		length := 1 + int(binary.BigEndian.Uint32(frames[1:]))
-		if bytes.IndexByte([]byte("ANS"), frames[0]) >= 0 {
-			s.news(frames[:length])
-		}
-		frames = frames[length:]
-	}
-	return nil
+	return err
 }

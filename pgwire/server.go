@@ -16,6 +16,7 @@ import (
 
 	"raisinproxy/pgwire/auth"
 	"raisinproxy/pgwire/settings"
+	"raisinproxy/pgwire/upstream"
 	"raisinproxy/planner"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/pgerr"
@@ -55,7 +56,7 @@ type Config struct {
 	EventLoops int
 
 	// Upstream is the PostgreSQL behind the proxy; nil: embedded mode.
-	Upstream *Upstream
+	Upstream *upstream.Server
 
 	// Now is the wall clock of now() and its kin; nil: time.Now.
 	Now func() time.Time
@@ -87,7 +88,7 @@ type Server struct {
 	madeUp   map[int32]bool    // process ids that sessions have
 	lastPID  int32             // that was made up
 
-	ids *processIDs
+	ids *upstream.ProcessIDs
 }
 
 // NewServer makes a server. An error is one of the build, not of the caller.
@@ -106,7 +107,7 @@ func NewServer(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	if cfg.Upstream != nil {
-		cfg.Upstream.reach.log = cfg.Log
+		cfg.Upstream.LogTo(cfg.Log)
 	}
 	return &Server{
 		cfg:      cfg,
@@ -114,7 +115,7 @@ func NewServer(cfg Config) (*Server, error) {
 		planner:  planner.New(planner.Config{CacheBytes: cfg.PlanCacheBytes, Upstream: cfg.Upstream != nil}),
 		sessions: map[cancelKey]*session{},
 		madeUp:   map[int32]bool{},
-		ids:      newProcessIDs(),
+		ids:      upstream.NewProcessIDs(),
 		all:      map[*session]bool{},
 		lastPID:  firstPID,
 		entrance: newEntrance(cfg.MaxConnections),
@@ -255,7 +256,7 @@ func (s *Server) cancel(pid int32, secret uint32) {
 		return
 	}
 	if up := session.cancelStatement(errCanceled); up != nil {
-		up.requestCancel()
+		up.RequestCancel()
 	}
 }
 

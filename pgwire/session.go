@@ -15,12 +15,12 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jeroenrinzema/psql-wire/codes"
 
 	"raisinproxy/pgwire/auth"
 	"raisinproxy/pgwire/poll"
 	"raisinproxy/pgwire/settings"
+	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner"
 	"raisinproxy/sqlfuncs"
@@ -62,7 +62,6 @@ type session struct {
 	transaction
 	unit       unit
 	held       held
-	asking     asking
 	procedures procedures
 	statements map[string]*planner.Statement // named ones
 	unnamed    *planner.Statement
@@ -102,35 +101,34 @@ type session struct {
 	crowded   atomic.Bool // too many others are logging in
 
 	// With an upstream:
-	up              *relay      // nil: not open yet
+	up              *upstream.Conn // nil: not open yet
+	conv            *upstream.Conversation
 	long            int         // bytes that are missing of a message that is passed on as it arrives
 	password        auth.Secret // of the client, for an upstream that asks for it
-	parameters      []startupParameter
-	identity        string                     // what the upstream connection is opened with
-	database        string                     // that the client has asked for
-	replicates      bool                       // the connection is for replication
-	greeted         map[string]string          // the settings that the client was told at first
-	welcome         []*pgconn.Notice           // what the upstream had to say to a new connection
-	upstreamTimeout time.Duration              // its statement_timeout, when it was last asked
-	stale           []pgproto3.FrontendMessage // closes portals of ours there
-	settingsStale   bool                       // something went there since the settings were asked for that calls depend on
-	mustAbort       bool                       // an error of ours has to abort its transaction
-	ahead           bool                       // standard and text are those of the open series, and not reported yet
-	unreported      *heldParameters            // what a batch has changed; nil: what the upstream reports is passed on at once
+	parameters      []wire.Parameter
+	identity        string            // what the upstream connection is opened with
+	database        string            // that the client has asked for
+	replicates      bool              // the connection is for replication
+	greeted         map[string]string // the settings that the client was told at first
+	welcome         []*pgconn.Notice  // what the upstream had to say to a new connection
+	upstreamTimeout time.Duration     // its statement_timeout, when it was last asked
+	settingsStale   bool              // something went there since the settings were asked for that calls depend on
+	mustAbort       bool              // an error of ours has to abort its transaction
+	ahead           bool              // standard and text are those of the open series, and not reported yet
+	unreported      *heldParameters   // what a batch has changed; nil: what the upstream reports is passed on at once
 	// unnamedVoid and portalVoid: ours took the place of the upstream's unnamed statement
 	// or portal, which is there still and must not come back.
 	unnamedVoid, portalVoid bool
 	dropped                 int64  // how often the upstream had dropped all statements when ours were
 	seenEnded, seenWentBack int64  // how often its transactions had ended when our portals did
 	heldBegin               string // the BEGIN that was held back while the upstream is not open
-	lastPortal              int    // number of the last portal of ours there
 }
 
 // interrupt is how other goroutines reach what a session waits for.
 type interrupt struct {
 	mu     sync.Mutex
 	cancel context.CancelCauseFunc // of the running call; nil: none is running
-	up     *relay                  // nil: not open
+	up     *upstream.Conn          // nil: not open
 }
 
 // serveConn begins to serve a connection. The session may outlive the call, with a loop; ended
@@ -189,7 +187,7 @@ func (s *Server) newSession(ctx context.Context, conn net.Conn) *session {
 
 // refuse tells the client why there will be no session.
 func (s *session) refuse(err error) {
-	if errors.Is(err, errNoSession) || errors.Is(err, wire.ErrLength) {
+	if errors.Is(err, errNoSession) || errors.Is(err, upstream.ErrClientGone) || errors.Is(err, wire.ErrLength) {
 		s.log.Debug("connection dropped", "reason", err)
 		return
 	}
@@ -212,10 +210,7 @@ func (s *session) end() {
 		s.interrupt.mu.Lock()
 		s.interrupt.up = nil
 		s.interrupt.mu.Unlock()
-		if s.up.ids != nil {
-			s.up.ids.end(s.up.key(), uint32(s.pid))
-		}
-		s.up.stop()
+		s.up.Stop()
 	}
 	if s.pid != 0 {
 		s.log.Debug("session ended", "pid", s.pid)
@@ -280,8 +275,8 @@ func (s *session) run(v verdict) (parked bool) {
 // everything before that is answered.
 func (s *session) finish() {
 	// Of a series without its Sync PostgreSQL sends nothing either.
-	if s.flushAll() == nil && s.up != nil && s.up.owes() && (s.broken != nil || !s.up.inSeries()) {
-		_ = s.waiting(func(context.Context) error { return s.up.settle() })
+	if s.flushAll() == nil && s.up != nil && s.up.Owes() && (s.broken != nil || !s.up.IsOpen()) {
+		_ = s.waiting(func(context.Context) error { return s.up.Settle() })
 	}
 	if s.broken != nil {
 		s.refuse(s.broken)
@@ -294,8 +289,8 @@ func (s *session) await() bool {
 	if s.flushAll() != nil {
 		return false
 	}
-	if s.up != nil && s.up.isLost() {
-		s.giveUp(errUpstreamLost)
+	if s.up != nil && s.up.IsLost() {
+		s.giveUp(upstream.ErrLost)
 		return false
 	}
 	if s.stopping.Load() {
@@ -314,7 +309,7 @@ func (s *session) await() bool {
 	switch {
 	case err == nil:
 		return true
-	case s.stopping.Load(), s.up != nil && s.up.isLost():
+	case s.stopping.Load(), s.up != nil && s.up.IsLost():
 		return s.await()
 	case errors.Is(err, context.DeadlineExceeded) || isTimeout(err):
 		s.report(pgerr.Fatalf(idleSessionTimeout, "terminating connection due to idle-session timeout"))
@@ -348,7 +343,7 @@ func (s *session) flush() error {
 // write writes to the client, between two frames of the upstream's.
 func (s *session) write(b []byte) error {
 	if s.up != nil {
-		return s.up.writeToClient(b)
+		return s.up.WriteToClient(b)
 	}
 	_, err := s.conn.Write(b)
 	return err
@@ -426,14 +421,14 @@ func (i *interrupt) abandon() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.up != nil {
-		i.up.abandon()
+		i.up.Abandon()
 	}
 }
 
 // cancelStatement ends the running call, if there is one, and returns the upstream, whose
 // statement is to be cancelled as well; nil: it is not open. An idle session is not
 // touched, and neither is the statement after the one that was meant.
-func (s *session) cancelStatement(cause error) (up *relay) {
+func (s *session) cancelStatement(cause error) (up *upstream.Conn) {
 	s.interrupt.mu.Lock()
 	defer s.interrupt.mu.Unlock()
 	if s.interrupt.cancel != nil {

@@ -38,9 +38,6 @@ var errNoSession = errors.New("no session was started")
 // errHandshake: instead of a packet there is a TLS hand-shake, which nobody asked for.
 var errHandshake = errors.New("a TLS hand-shake")
 
-// startupParameter is one name and value of the start-up packet.
-type startupParameter struct{ name, value string }
-
 // startup brings a connection from its first byte to ReadyForQuery. An error
 // that is a *pgerr.Error is to be told to the client.
 func (s *session) startup() error {
@@ -81,7 +78,7 @@ func (s *session) startup() error {
 }
 
 // logIn brings a connection from its first byte to where it is known whose it is.
-func (s *session) logIn() (parameters []startupParameter, err error) {
+func (s *session) logIn() (parameters []wire.Parameter, err error) {
 	if err := s.holdStartup(); err != nil {
 		return nil, err
 	}
@@ -179,11 +176,11 @@ func (s *session) readStartupPacket() (code uint32, body []byte, err error) {
 
 // readParameters reads the start-up packet and says what of it is not understood:
 // a later minor version, or protocol options, are negotiated down.
-func (s *session) readParameters(version uint32, packet []byte) ([]startupParameter, error) {
+func (s *session) readParameters(version uint32, packet []byte) ([]wire.Parameter, error) {
 	if len(packet) == 0 || packet[len(packet)-1] != 0 {
 		return nil, pgerr.Fatalf(codes.ProtocolViolation, "invalid startup packet layout: expected terminator as last byte")
 	}
-	var parameters []startupParameter
+	var parameters []wire.Parameter
 	var unknown []string
 	m := wire.Body{Rest: packet}
 	for {
@@ -202,7 +199,7 @@ func (s *session) readParameters(version uint32, packet []byte) ([]startupParame
 					WithHint("Valid values are: \"false\", 0, \"true\", 1, \"database\".")
 			}
 		}
-		parameters = append(parameters, startupParameter{name, value})
+		parameters = append(parameters, wire.Parameter{Name: name, Value: value})
 	}
 	if m.Done() != nil {
 		return nil, pgerr.Fatalf(codes.ProtocolViolation, "invalid startup packet layout: expected terminator as last byte")
@@ -215,12 +212,12 @@ func (s *session) readParameters(version uint32, packet []byte) ([]startupParame
 
 // applyParameters makes the client's settings the ones that RESET goes back to.
 // Those of options come first, so that a parameter of its own wins.
-func (s *session) applyParameters(parameters []startupParameter) error {
+func (s *session) applyParameters(parameters []wire.Parameter) error {
 	for _, p := range parameters {
-		if p.name != "options" {
+		if p.Name != "options" {
 			continue
 		}
-		parsed, err := parseOptions(p.value)
+		parsed, err := parseOptions(p.Value)
 		if err != nil {
 			return err
 		}
@@ -231,10 +228,10 @@ func (s *session) applyParameters(parameters []startupParameter) error {
 		}
 	}
 	for _, p := range parameters {
-		switch p.name {
+		switch p.Name {
 		case "user", "database", "options":
 		case "replication":
-			if on, ok := datum.ParseBool(p.value); !ok || on {
+			if on, ok := datum.ParseBool(p.Value); !ok || on {
 				return pgerr.Fatalf(codes.FeatureNotSupported, "a replication connection needs an [upstream]")
 			}
 		default:
@@ -247,11 +244,11 @@ func (s *session) applyParameters(parameters []startupParameter) error {
 }
 
 // setStartup gives one setting the client's value, which SHOW must be able to tell.
-func (s *session) setStartup(p startupParameter) error {
-	if err := s.vars.SetStartup(p.name, p.value); err != nil {
+func (s *session) setStartup(p wire.Parameter) error {
+	if err := s.vars.SetStartup(p.Name, p.Value); err != nil {
 		return fatal(err)
 	}
-	shown, err := s.vars.Show(p.name)
+	shown, err := s.vars.Show(p.Name)
 	if err == nil {
 		err = settings.ValidUTF8([]byte(shown))
 	}
@@ -270,8 +267,8 @@ func fatal(err error) error {
 // parseOptions reads the command-line arguments that the start-up packet's
 // options stand for: -c name=value and --name=value, with backslashes before
 // blanks that do not separate.
-func parseOptions(options string) ([]startupParameter, error) {
-	var parsed []startupParameter
+func parseOptions(options string) ([]wire.Parameter, error) {
+	var parsed []wire.Parameter
 	words := splitOptions(options)
 	for i := 0; i < len(words); i++ {
 		word := words[i]
@@ -292,7 +289,7 @@ func parseOptions(options string) ([]startupParameter, error) {
 		if !ok {
 			return nil, pgerr.Fatalf(codes.Syntax, "%s%s requires a value", flag, setting)
 		}
-		parsed = append(parsed, startupParameter{strings.ReplaceAll(name, "-", "_"), value})
+		parsed = append(parsed, wire.Parameter{Name: strings.ReplaceAll(name, "-", "_"), Value: value})
 	}
 	return parsed, nil
 }

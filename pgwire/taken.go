@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner"
 	"raisinproxy/sqlfuncs/datum"
@@ -39,26 +40,13 @@ func (s *session) askForName(name, there string) (found bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	ask := s.ask
-	if !s.up.inSeries() {
-		ask = s.askAlone
-	}
-	fs, err := ask(
-		&pgproto3.Close{ObjectType: 'S', Name: factsName},
-		&pgproto3.Parse{Name: factsName, Query: "SELECT 1 FROM " + there + " WHERE name = $1", ParameterOIDs: []uint32{uint32(datum.Text)}},
-		&pgproto3.Bind{DestinationPortal: factsName, PreparedStatement: factsName, Parameters: [][]byte{[]byte(encoded)}},
-		&pgproto3.Execute{Portal: factsName},
-		&pgproto3.Close{ObjectType: 'P', Name: factsName},
-		&pgproto3.Close{ObjectType: 'S', Name: factsName})
-	if err != nil {
-		return false, err
-	}
-	err = s.each(fs, func(kind byte, body []byte) error {
-		found = found || kind == 'D'
-		if kind == 'E' {
-			return refusal(body)
-		}
-		return nil
+	sql := "SELECT 1 FROM " + there + " WHERE name = $1"
+	err = s.conv.Say(upstream.Part{
+		Messages: upstream.Run(upstream.Control, sql, []uint32{uint32(datum.Text)}, []wire.RawValue{{Value: []byte(encoded)}}),
+		Visit: func(kind byte, _ []byte) error {
+			found = found || kind == 'D'
+			return nil
+		},
 	})
 	return found, err
 }
@@ -66,31 +54,25 @@ func (s *session) askForName(name, there string) (found bool, err error) {
 // parseTaken is the Parse of a text of the upstream's under a name that is taken here. What
 // is wrong with the text is told first.
 func (s *session) parseTaken(name string, text []byte, declared []datum.Type) error {
-	s.up.openSeries()
-	fs, err := s.ask(
-		&pgproto3.Close{ObjectType: 'S', Name: probeName},
-		&pgproto3.Parse{Name: probeName, Query: string(text), ParameterOIDs: wire.Oids(declared)})
-	if err != nil {
-		return err
-	}
-	return s.takenUnless(fs, name, 0)
+	s.up.OpenPipeline()
+	return s.takenUnless(name, 0, upstream.Prepare(upstream.Probe, string(text), wire.Oids(declared)))
 }
 
-// takenUnless is the error in the answers, whose positions are shift characters before those
+// takenUnless is the error of messages, whose positions are shift characters before those
 // of the client's text; else that the name is taken.
-func (s *session) takenUnless(fs frames, name string, shift int) error {
-	err := s.each(fs, func(kind byte, body []byte) error {
-		if kind != 'E' {
-			return nil
-		}
-		err := refusal(body)
-		if f, ok := errors.AsType[*upstreamError](err); ok && f.response.Position > 0 {
-			f.response.Position += int32(shift)
-		}
-		return err
-	})
+func (s *session) takenUnless(name string, shift int, messages upstream.Messages) error {
+	err := s.conv.Say(upstream.Part{Messages: messages, Fail: func(body []byte) error { return shifted(body, shift) }})
 	if err == nil {
 		err = errStatementExists(name)
+	}
+	return err
+}
+
+// shifted is an error about a part of the client's text, which begins at a character of it.
+func shifted(body []byte, by int) error {
+	err := upstream.ReadError(body)
+	if f, ok := errors.AsType[*upstream.Error](err); ok && f.Response.Position > 0 {
+		f.Response.Position += int32(by)
 	}
 	return err
 }
@@ -98,7 +80,7 @@ func (s *session) takenUnless(fs frames, name string, shift int) error {
 // prepareTaken is the PREPARE of a statement of the upstream's under a name that is taken
 // here.
 func (s *session) prepareTaken(st *planner.Statement) error {
-	sql, shift := st.ExecuteAs(probeName)
+	sql, shift := st.ExecuteAs(string(upstream.Probe))
 	if st.Standard != s.standard {
 		sql = planner.Portable(sql, st.Standard)
 	}
@@ -106,12 +88,9 @@ func (s *session) prepareTaken(st *planner.Statement) error {
 	if err != nil {
 		return err
 	}
-	fs, err := s.ask(append([]pgproto3.FrontendMessage{&pgproto3.Close{ObjectType: 'S', Name: probeName}},
-		statement(argsName, sql)...)...)
-	if err != nil {
-		return err
-	}
-	return s.takenUnless(fs, st.Prepares, st.Start-shift)
+	return s.takenUnless(st.Prepares, st.Start-shift, upstream.Join(
+		upstream.Messages{&pgproto3.Close{ObjectType: 'S', Name: string(upstream.Probe)}},
+		upstream.Run(upstream.Arguments, sql, nil, nil)))
 }
 
 // routeBind is a Bind of a statement of ours or not, to a portal whose name no other of ours
@@ -120,8 +99,8 @@ func (s *session) routeBind(portal, body []byte, ours bool) verdict {
 	switch {
 	case len(portal) == 0 || s.up == nil:
 	case !ours:
-		s.up.namePortal()
-	case s.up.marks().Portals && !s.blocking:
+		s.up.NamePortal()
+	case s.up.Marks().Portals && !s.blocking:
 		if v := s.turn(true); v != ourTurn {
 			return v
 		}

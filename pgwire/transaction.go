@@ -6,6 +6,7 @@ import (
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner"
 	"raisinproxy/sqlfuncs/pgerr"
@@ -35,7 +36,7 @@ func (s *session) txState() wire.TxState {
 	if s.up == nil {
 		return s.alone
 	}
-	state := s.up.txState()
+	state := s.up.TxState()
 	if state == wire.InBlock && s.mustAbort {
 		return wire.FailedBlock // before anything else happens
 	}
@@ -66,7 +67,7 @@ func (s *session) beginImplicit() {
 func (s *session) endImplicit() {
 	switch {
 	case s.up != nil:
-		if !s.up.inSeries() && s.txState() == wire.NoTransaction {
+		if !s.up.IsOpen() && s.txState() == wire.NoTransaction {
 			s.endPortals()
 			s.endUnit(false)
 		}
@@ -97,7 +98,7 @@ func (s *session) endPortals() {
 // abort is what an error does to the transaction.
 func (s *session) abort() {
 	if s.up != nil {
-		inSeries, state := s.up.inSeries(), s.up.txState()
+		inSeries, state := s.up.IsOpen(), s.up.TxState()
 		s.mustAbort = inSeries || state == wire.InBlock
 		if !inSeries && state == wire.NoTransaction {
 			s.endPortals() // what becomes of them else the upstream tells
@@ -119,15 +120,15 @@ func (s *session) fail(err error) {
 	case s.torn:
 		s.over = true
 		return
-	case errors.Is(err, errUpstreamLost), errors.Is(err, errSeriesFailed):
+	case errors.Is(err, upstream.ErrLost), errors.Is(err, errSeriesFailed):
 		return // what comes next ends the session, or it has been told
 	}
-	if theirs, ok := errors.AsType[*upstreamError](err); ok {
-		if !theirs.isOrdinary() {
+	if theirs, ok := errors.AsType[*upstream.Error](err); ok {
+		if !theirs.IsOrdinary() {
 			return // its last words, which end the session
 		}
-		theirs.response.Detail = withDetail(theirs.response.Detail, s.text.Best(s.undoUnit()))
-		s.out.Message(&theirs.response)
+		theirs.Response.Detail = withDetail(theirs.Response.Detail, s.text.Best(s.undoUnit()))
+		s.out.Message(&theirs.Response)
 		s.out.Due = true
 		s.abort()
 		s.mustAbort = false // it has done so itself

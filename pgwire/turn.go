@@ -3,6 +3,7 @@ package pgwire
 import (
 	"context"
 	"errors"
+	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
 	"strings"
 )
@@ -16,7 +17,7 @@ func (s *session) turn(calls bool) verdict {
 	if s.up == nil {
 		return ourTurn
 	}
-	settled, seriesFailed := s.up.settled()
+	settled, seriesFailed := s.up.Settled()
 	if !settled || len(s.held.messages) > 0 {
 		return needTurn
 	}
@@ -35,7 +36,7 @@ func (s *session) turn(calls bool) verdict {
 func (s *session) takeTurn() error {
 	if s.holding() {
 		err := s.waiting(func(context.Context) error { return s.drainHeld() })
-		if _, theirs := errors.AsType[*upstreamError](err); theirs || errors.Is(err, errSeriesFailed) {
+		if _, theirs := errors.AsType[*upstream.Error](err); theirs || errors.Is(err, errSeriesFailed) {
 			_ = s.failSeries(err)
 			return nil
 		}
@@ -44,7 +45,7 @@ func (s *session) takeTurn() error {
 	if err := s.flush(); err != nil {
 		return err
 	}
-	return s.waiting(func(context.Context) error { return s.up.settle() })
+	return s.waiting(func(context.Context) error { return s.up.Settle() })
 }
 
 // settlePortals finds out, before a message about a portal, whether those of ours have
@@ -54,7 +55,7 @@ func (s *session) settlePortals(kind byte) verdict {
 	if s.up == nil || !ours || strings.IndexByte("BDEC", kind) < 0 {
 		return ourTurn
 	}
-	if s.up.pendingEnd() {
+	if s.up.OwesReady() {
 		return needTurn
 	}
 	s.followTransaction()
@@ -65,7 +66,7 @@ func (s *session) settlePortals(kind byte) verdict {
 // gone back, maybe to a savepoint only, those go of which nobody but us could say whether
 // they still exist: their calls must not be made if they do not.
 func (s *session) followTransaction() {
-	marks := s.up.marks()
+	marks := s.up.Marks()
 	ended, wentBack := marks.Ended, marks.WentBack
 	switch {
 	case ended != s.seenEnded:

@@ -15,6 +15,7 @@ import (
 	"raisinproxy/backend/inprocess"
 	"raisinproxy/pgwire"
 	"raisinproxy/pgwire/auth"
+	"raisinproxy/pgwire/upstream"
 	"raisinproxy/sqlfuncs"
 )
 
@@ -27,7 +28,7 @@ type App struct {
 	server   *pgwire.Server
 	listener net.Listener
 	renewal  *renewal
-	users    *pgwire.AuthQuery // nil: without auth_query
+	users    *upstream.AuthQuery // nil: without auth_query
 }
 
 // NewApp opens the backend and the listener; clients wait in its queue until Run. ctx is for the opening.
@@ -189,7 +190,7 @@ func (a *App) lookUp() func(context.Context, string) (*auth.User, error) {
 	if a.cfg.Asked == nil {
 		return nil
 	}
-	a.users = pgwire.NewAuthQuery(a.cfg.Asked, a.cfg.Auth.AuthQuery)
+	a.users = upstream.NewAuthQuery(a.cfg.Asked, a.cfg.Auth.AuthQuery)
 	return a.users.Lookup
 }
 

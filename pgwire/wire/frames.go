@@ -66,3 +66,13 @@ func EndsSession(body []byte) bool {
 	}
 	return false
 }
+
+// Split cuts whole frames.
+func Split(frames []byte) (all [][]byte) {
+	for len(frames) >= FrameHeader {
+		length := FrameLength(frames)
+		all = append(all, frames[:length])
+		frames = frames[length:]
+	}
+	return all
+}

@@ -1,4 +1,4 @@
-package pgwire
+package upstream
 
 import (
 	"context"
@@ -22,7 +22,7 @@ type Privileges struct {
 // one, and looks at the privileges; role is one that clients should not be able to act as.
 // The error says why sessions will have no upstream. What is wrong for some clients only (a
 // user or a database that is theirs) is no error.
-func (u *Upstream) Try(ctx context.Context, database, role string) (Privileges, error) {
+func (u *Server) Try(ctx context.Context, database, role string) (Privileges, error) {
 	cfg := u.Config.Copy()
 	if !u.FixedDatabase {
 		cfg.Database = database
@@ -50,7 +50,7 @@ func (u *Upstream) Try(ctx context.Context, database, role string) (Privileges, 
 // faultOfURL is err if every session will meet it, since the URL of the configuration asks
 // for what it names: the database, or a parameter. Behind a URL without them it is a matter
 // between PostgreSQL and the client whose names they are.
-func (u *Upstream) faultOfURL(err error) error {
+func (u *Server) faultOfURL(err error) error {
 	told, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok {
 		return nil

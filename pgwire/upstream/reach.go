@@ -1,4 +1,4 @@
-package pgwire
+package upstream
 
 import (
 	"context"
@@ -21,6 +21,9 @@ type reach struct {
 	mu      sync.Mutex
 	trouble string // "": none
 }
+
+// LogTo has changes logged whether the upstream can be reached.
+func (u *Server) LogTo(log *slog.Logger) { u.reach.log = log }
 
 // note takes the end of an attempt to connect. Refusals of a user count if it is the
 // proxy's own user.

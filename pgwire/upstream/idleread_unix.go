@@ -1,6 +1,6 @@
 //go:build unix
 
-package pgwire
+package upstream
 
 import (
 	"errors"

@@ -1,8 +1,7 @@
-package pgwire
+package upstream
 
 import (
 	"errors"
-	"fmt"
 	"runtime/debug"
 	"slices"
 
@@ -16,7 +15,7 @@ import (
 
 // polling is what the loop needs to forward the answers of an upstream.
 type polling struct {
-	loop             *eventLoop
+	buf              []byte // the loop's, to read into
 	upstream, client *poll.Conn
 	crashed          func(cause any, stack []byte)
 	again            func() // onAnswer
@@ -34,39 +33,65 @@ type polling struct {
 
 // mustNotBeOnLoop ends the session, rather than to stop all sessions of a loop for good, if
 // it is about to wait on the loop's thread for what only the loop can bring.
-func (r *relay) mustNotBeOnLoop() {
-	if r.polling != nil && r.polling.inTurn {
+func (c *Conn) mustNotBeOnLoop() {
+	if c.polling != nil && c.polling.inTurn {
 		panic("the event loop was to wait for an upstream")
 	}
 }
 
-// poll lets the loop of a session forward the answers of an upstream, if it waits for the
-// client already and can wait for the upstream as well.
-func (s *session) poll(r *relay) {
-	if s.polled == nil {
-		return
-	}
-	upstream, err := s.loop.Adopt(r.conn)
+// Attach lets an event loop that waits for the client forward the answers, if it can wait for the upstream as
+// well. buf is the loop's, to read into; crashed is told of a panic.
+func (c *Conn) Attach(loop *poll.Loop, client *poll.Conn, buf []byte, crashed func(cause any, stack []byte)) {
+	polled, err := loop.Adopt(c.conn)
 	if err != nil {
 		return
 	}
-	r.conn, r.opened.Conn = upstream, upstream
-	r.polling = &polling{loop: s.loop, upstream: upstream, client: s.polled, again: r.onAnswer, crashed: func(cause any, stack []byte) {
-		s.log.Error("panic in a relay", "panic", fmt.Sprint(cause), "stack", string(stack))
-	}}
+	c.conn, c.opened.Conn = polled, polled
+	c.polling = &polling{buf: buf, upstream: polled, client: client, again: c.onAnswer, crashed: crashed}
+}
+
+// Polled says whether an event loop forwards the answers.
+func (c *Conn) Polled() bool { return c.polling != nil }
+
+// Lend has messages collected in a buffer of the loop's while the loop answers the session's input.
+func (c *Conn) Lend(buf []byte) {
+	if len(c.out) == 0 {
+		c.out = buf
+	}
+	if c.polling != nil {
+		c.polling.inTurn = true
+	}
+}
+
+// TakeBack ends the turn. own keeps what is collected and not sent.
+func (c *Conn) TakeBack(own func([]byte) []byte) {
+	c.out = own(c.out)
+	if c.polling != nil {
+		c.polling.inTurn = false
+	}
+}
+
+// TryFlush is Flush as far as it need not wait. If it says false a goroutine has to do the rest.
+func (c *Conn) TryFlush() bool {
+	if c.polling == nil {
+		return false
+	}
+	n, err := c.polling.upstream.TryWrite(c.out)
+	c.out = c.out[n:]
+	return err == nil
 }
 
 // onAnswer is what the loop does when the upstream has said something, or when there is
 // room again for what it has said before.
-func (r *relay) onAnswer() {
-	p := r.polling
+func (c *Conn) onAnswer() {
+	p := c.polling
 	defer func() {
 		if cause := recover(); cause != nil {
 			p.crashed(cause, debug.Stack())
-			r.end(errors.New("panic in the relay"))
+			c.end(errors.New("panic in the relay"))
 		}
 	}()
-	buf := p.loop.in
+	buf := p.buf
 	end, n := copy(buf, p.rest), 0
 	if !p.held {
 		var err error
@@ -75,29 +100,29 @@ func (r *relay) onAnswer() {
 		case errors.Is(err, poll.ErrWouldBlock):
 			return
 		case err != nil:
-			r.end(err)
+			c.end(err)
 			return
 		}
 		end += n
 	}
-	to, ok := r.beginNow()
+	to, ok := c.beginNow()
 	p.held = !ok
 	if !ok {
 		p.keep(buf[:end])
 		return
 	}
-	out, pass := r.passOn(buf[:end], to)
-	if r.outOfStep(buf[pass:end]) {
-		r.end(wire.ErrLength)
+	out, pass := c.passOn(buf[:end], to)
+	if c.outOfStep(buf[pass:end]) {
+		c.end(wire.ErrLength)
 		return
 	}
-	r.pace(n)
+	c.pace(n)
 	p.keep(buf[pass:end])
 	if to != nil {
-		r.hand(out, to, r.left > 0)
+		c.give(out, to, c.left > 0)
 		return
 	}
-	r.send(out)
+	c.send(out)
 }
 
 const (
@@ -112,11 +137,11 @@ const (
 
 // pace takes note of a read of n bytes, and lets a long answer that comes in small portions
 // gather on the way: an upstream that need not wake us for each is faster, and so are we.
-func (r *relay) pace(n int) {
-	p := r.polling
+func (c *Conn) pace(n int) {
+	p := c.polling
 	switch {
 	case p.small == enoughPortions:
-		if n < gatherBytes || !r.pendingEnd() {
+		if n < gatherBytes || !c.OwesReady() {
 			p.small = 0
 			p.upstream.Gather(1)
 		}
@@ -140,16 +165,16 @@ func (p *polling) keep(rest []byte) {
 
 // beginNow is begin without waiting. If it says false, resume will make the loop try
 // again.
-func (r *relay) beginNow() (to *captured, ok bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.writing && r.captured == nil || r.captured != nil && r.captured.full() {
-		r.polling.paused = true
-		r.polling.upstream.OnReadable(nil)
+func (c *Conn) beginNow() (to *sink, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.writing && c.sink == nil || c.sink != nil && c.sink.full() {
+		c.polling.paused = true
+		c.polling.upstream.OnReadable(nil)
 		return nil, false
 	}
-	r.partial = r.captured == nil
-	return r.captured, true
+	c.partial = c.sink == nil
+	return c.sink, true
 }
 
 // resume lets the loop go on. The relay's mutex is held.
@@ -162,52 +187,52 @@ func (p *polling) resume() {
 }
 
 // send writes to the client what it takes, and the rest when it takes more.
-func (r *relay) send(b []byte) {
-	p := r.polling
+func (c *Conn) send(b []byte) {
+	p := c.polling
 	n, err := p.client.TryWrite(b)
 	switch {
 	case errors.Is(err, poll.ErrWouldBlock):
 		p.unsent = slices.Clone(b[n:])
 		p.upstream.OnReadable(nil)
-		p.client.OnWritable(r.sendUnsent)
+		p.client.OnWritable(c.sendUnsent)
 	case err != nil:
-		r.end(err) // for nobody is there to have it
+		c.end(err) // for nobody is there to have it
 	default:
-		r.delivered()
+		c.delivered()
 	}
 }
 
-func (r *relay) sendUnsent() {
-	p := r.polling
+func (c *Conn) sendUnsent() {
+	p := c.polling
 	n, err := p.client.TryWrite(p.unsent)
 	p.unsent = p.unsent[n:]
 	switch {
 	case errors.Is(err, poll.ErrWouldBlock):
-		p.client.OnWritable(r.sendUnsent)
+		p.client.OnWritable(c.sendUnsent)
 	case err != nil:
-		r.end(err)
+		c.end(err)
 	default:
 		p.unsent = nil
-		r.delivered()
-		p.upstream.OnReadable(r.onAnswer)
+		c.delivered()
+		p.upstream.OnReadable(c.onAnswer)
 	}
 }
 
 // end notes that no answers come any more.
-func (r *relay) end(why error) {
-	r.polling.upstream.OnReadable(nil)
-	r.lose(errors.Join(errUpstreamLost, why))
+func (c *Conn) end(why error) {
+	c.polling.upstream.OnReadable(nil)
+	c.lose(errors.Join(ErrLost, why))
 }
 
-// writeToClientNow is writeToClient as far as it need not wait. After a part of b the rest
+// WriteToClientNow is writeToClient as far as it need not wait. After a part of b the rest
 // has to be written before anything else.
-func (r *relay) writeToClientNow(client *poll.Conn, b []byte) (n int, ok bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.partial {
+func (c *Conn) WriteToClientNow(client *poll.Conn, b []byte) (n int, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.partial {
 		return 0, false
 	}
 	n, err := client.TryWrite(b)
-	r.writing = n > 0 && n < len(b)
+	c.writing = n > 0 && n < len(b)
 	return n, err == nil
 }

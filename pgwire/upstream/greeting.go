@@ -1,4 +1,4 @@
-package pgwire
+package upstream
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ const (
 	// maxGreetingBytes is for one connection, read and kept.
 	maxGreetingBytes = 256 << 10
 	// maxGreetings and maxGreetingsBytes bound what hostile start-up packets can make us
-	// remember.
+	// Remember.
 	maxGreetings      = 1000
 	maxGreetingsBytes = 16 << 20
 	// maxParameters is how many parameters an upstream may report of one session in all:
@@ -49,13 +49,13 @@ func (g *greetingReader) Read(p []byte) (int, error) {
 }
 
 // size is about what a greeting takes.
-func (g greeting) size() int {
+func (g Greeting) size() int {
 	const each = 100 // for maps and headers
 	n := each
-	for name, value := range g.params {
+	for name, value := range g.Params {
 		n += each + len(name) + len(value)
 	}
-	for _, notice := range g.notices {
+	for _, notice := range g.Notices {
 		n += each + len(notice.Message) + len(notice.Detail) + len(notice.Hint) + len(notice.Where) + len(notice.InternalQuery)
 	}
 	return n
