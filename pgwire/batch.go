@@ -15,7 +15,7 @@ import (
 // other, each where it belongs, in one implicit transaction of the upstream's, as a
 // query without ours would run there.
 type batch struct {
-	s *session
+	s *proxied
 	// hidden: the upstream is in a transaction block that the client did not begin.
 	hidden bool
 	// standard: standard_conforming_strings when the query came, by which all of it is
@@ -25,7 +25,7 @@ type batch struct {
 
 // queryBatch answers the query and leaves the upstream in the transaction that the
 // client is told of.
-func (s *session) queryBatch(script *planner.Script) {
+func (s *proxied) queryBatch(script *planner.Script) {
 	s.announce(script)
 	s.holdParameters()
 	b := &batch{s: s, standard: s.standard}
@@ -252,7 +252,7 @@ func (b *batch) relay(text string, before int) error {
 func (b *batch) control(text string) error { return b.s.conv.Command(text) }
 
 // isOurStatement says whether a statement is about a prepared statement of ours.
-func (s *session) isOurStatement(st *planner.Statement) bool {
+func (s *proxied) isOurStatement(st *planner.Statement) bool {
 	switch a := st.Action.(type) {
 	case *planner.Execute:
 		return s.statements[nameKey(a.Name)] != nil

@@ -22,12 +22,12 @@ type factReader struct {
 	foiled  bool
 }
 
-func (s *session) factReader(m *planner.Mixed) *factReader {
+func (s *proxied) factReader(m *planner.Mixed) *factReader {
 	return &factReader{facts: m.Facts, first: len(m.Facts)}
 }
 
 // ask asks for the facts that a plan rests on, if there are any.
-func (s *session) ask(m *planner.Mixed, facts *factReader) ([]upstream.Part, error) {
+func (s *proxied) ask(m *planner.Mixed, facts *factReader) ([]upstream.Part, error) {
 	q := &m.FactQuery
 	if q.SQL == "" {
 		return nil, nil
@@ -60,7 +60,7 @@ func (r *factReader) note(fact int, holds bool) {
 // runFoiled runs a statement that is certain to fail before PostgreSQL would call
 // anything, so that the error is PostgreSQL's own. Nothing was called for it: that it
 // succeeds must not be seen.
-func (s *session) runFoiled(p *portal, opening upstream.Messages) error {
+func (s *proxied) runFoiled(p *portal, opening upstream.Messages) error {
 	return s.conv.Say(upstream.Part{
 		Messages: append(opening, upstream.Fetch(p.upstream, 1)...),
 		Fail:     func(body []byte) error { return s.fetchFailure(p, body) },

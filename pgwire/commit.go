@@ -13,10 +13,7 @@ import (
 // the client has read of it, and may give it back. The COMMIT itself is relayed.
 
 // tellBlock lets the relay know what the calls of the open block took.
-func (s *session) tellBlock() {
-	if s.up == nil {
-		return
-	}
+func (s *proxied) tellBlock() {
 	if len(s.unit.block) == 0 {
 		s.up.OnFailedCommit(nil)
 		return
@@ -30,11 +27,11 @@ func (s *session) tellBlock() {
 
 // mayHaveCommitted says whether a connection was lost while it may have committed a block
 // that took something, and what that was.
-func (s *session) mayHaveCommitted() (took []sqlfuncs.Effect, unknown bool) {
+func (s *proxied) mayHaveCommitted() (took []sqlfuncs.Effect, unknown bool) {
 	switch {
 	case s.unit.open() && s.unit.deciding:
 		return s.unit.effects, true
-	case len(s.unit.block) > 0 && s.up != nil && s.up.OwesReady():
+	case len(s.unit.block) > 0 && s.up.OwesReady():
 		return s.unit.block, true
 	}
 	return nil, false

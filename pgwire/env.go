@@ -24,9 +24,7 @@ var _ planner.Env = (*session)(nil)
 
 // Call evaluates one call.
 func (s *session) Call(f *sqlfuncs.Function, args []datum.Datum) (sqlfuncs.Row, error) {
-	if s.server.cfg.Upstream == nil {
-		s.refresh() // the statement itself may have changed the branch
-	}
+	s.handler.beforeCall()
 	if s.text.Unsafe { // since the statement was prepared
 		return sqlfuncs.Row{}, wire.ErrEncoding
 	}
@@ -154,10 +152,7 @@ func (s *session) show(action planner.Action) ([][]datum.Datum, error) {
 func (s *session) command(st *planner.Statement) (tag string, err error) {
 	switch a := st.Action.(type) {
 	case *planner.Transaction:
-		if s.server.cfg.Upstream != nil {
-			return s.controlHeld(st, a)
-		}
-		return s.control(a)
+		return s.handler.controlTransaction(st, a)
 	case *planner.Set:
 		return a.Tag, s.set(a)
 	case *planner.ResetAll:
@@ -166,7 +161,7 @@ func (s *session) command(st *planner.Statement) (tag string, err error) {
 	case *planner.Prepare:
 		return "PREPARE", s.keep(a.Name, a.Statement)
 	case *planner.PrepareMixed:
-		return "PREPARE", s.prepareMixed(st, a)
+		return "PREPARE", s.handler.prepareSplit(st, a)
 	case *planner.Deallocate:
 		return s.deallocate(a.Name)
 	case *planner.Discard:

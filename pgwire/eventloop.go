@@ -91,7 +91,7 @@ func (s *session) adopt() {
 // park leaves a session that waits for its client to the loop. If it says true, the loop may be
 // serving the session already.
 func (s *session) park() bool {
-	if s.polled == nil || s.up != nil && (!s.up.Polled() || s.up.IsLost()) || s.stopping.Load() {
+	if s.polled == nil || !s.handler.mayPark() || s.handler.isLost() || s.stopping.Load() {
 		return false
 	}
 	s.limitIdling()
@@ -134,7 +134,7 @@ func (s *session) onInput() {
 	for v == needRoom && s.flushNow() {
 		v = s.step()
 	}
-	if v != needInput || !s.flushNow() || s.up != nil && !s.up.Polled() {
+	if v != needInput || !s.flushNow() || !s.handler.mayPark() {
 		s.handOver(func() bool { return s.run(v) })
 		return
 	}
@@ -157,18 +157,14 @@ func (s *session) borrow() {
 	if len(s.out.Buf) == 0 {
 		s.out.Buf = s.loop.out
 	}
-	if s.up != nil {
-		s.up.Lend(s.loop.up)
-	}
+	s.handler.lend(s.loop.up)
 }
 
 // giveBack leaves a session with what it cannot do without.
 func (s *session) giveBack() {
 	s.in.Own()
 	s.out.Buf = own(s.out.Buf, s.loop.out)
-	if s.up != nil {
-		s.up.TakeBack(func(out []byte) []byte { return own(out, s.loop.up) })
-	}
+	s.handler.takeBack(func(out []byte) []byte { return own(out, s.loop.up) })
 }
 
 // own is a copy of b, if b is in a buffer of the loop's; nil if b is empty.
@@ -185,8 +181,8 @@ func own(b, lent []byte) []byte {
 // flushNow is flushAll as far as it need not wait. If it says false a goroutine has to do
 // the rest.
 func (s *session) flushNow() bool {
-	relaying := s.up != nil && s.up.Unsent() > 0
-	if relaying && !s.up.Polled() {
+	relaying := s.handler.unsent() > 0
+	if relaying && !s.handler.mayPark() {
 		return false
 	}
 	if len(s.out.Buf) > 0 && (s.out.Due || relaying || len(s.out.Buf) > s.maxWaiting()) {
@@ -203,13 +199,9 @@ func (s *session) flushNow() bool {
 	if !relaying {
 		return true
 	}
-	return s.up.TryFlush()
+	return s.handler.tryFlush()
 }
 
 func (s *session) writeNow(b []byte) (n int, ok bool) {
-	if s.up != nil {
-		return s.up.WriteToClientNow(s.polled, b)
-	}
-	n, err := s.polled.TryWrite(b)
-	return n, err == nil
+	return s.handler.tryWriteToClient(b)
 }

@@ -6,16 +6,16 @@ import "raisinproxy/pgwire/upstream"
 // client knows nothing of, and sees the answers instead of the client.
 
 // News passes on what the upstream says besides answers.
-func (s *session) News(frame []byte) { s.news(frame) }
+func (s *proxied) News(frame []byte) { s.news(frame) }
 
 // Pass passes on rows of the upstream's.
-func (s *session) Pass(rows []byte) { s.out.Buf = append(s.out.Buf, rows...) }
+func (s *proxied) Pass(rows []byte) { s.out.Buf = append(s.out.Buf, rows...) }
 
 // MostWaiting is how many bytes may wait for the client.
-func (s *session) MostWaiting() int { return s.maxWaiting() }
+func (s *proxied) MostWaiting() int { return s.maxWaiting() }
 
 // Flush sends what waits, if it is much or now is true.
-func (s *session) Flush(now bool) error {
+func (s *proxied) Flush(now bool) error {
 	if !now && len(s.out.Buf) <= s.maxWaiting() {
 		return nil
 	}
@@ -24,14 +24,14 @@ func (s *session) Flush(now bool) error {
 
 // CopyIn passes on the data of a COPY. If it cannot, answers are lost, so nothing that the upstream says
 // can be told from then on.
-func (s *session) CopyIn() error {
+func (s *proxied) CopyIn() error {
 	err := s.copyIn()
 	s.torn = s.torn || err != nil
 	return err
 }
 
 // pass sends a frame of the upstream's to the client.
-func (s *session) pass(kind byte, body []byte) {
+func (s *proxied) pass(kind byte, body []byte) {
 	if kind == 'C' {
 		s.out.Tag = len(s.out.Buf)
 	}
@@ -43,11 +43,11 @@ func (s *session) pass(kind byte, body []byte) {
 // copyIn passes on the data of a COPY that runs amid an exchange, until it ends or the
 // upstream wants no more of it. The frame at the head of the input counts as answered
 // from here on, and what follows it is read here and not by the watcher.
-func (s *session) copyIn() error {
+func (s *proxied) copyIn() error {
 	if err := s.flush(); err != nil {
 		return err
 	}
-	s.watching.stop(s)
+	s.watching.stop(s.session)
 	defer s.watchAgain()
 	s.takeHead()
 	for s.up.Copying() {
@@ -77,7 +77,7 @@ func (s *session) copyIn() error {
 	return s.up.Flush()
 }
 
-func (s *session) whyInterrupted(err error) error {
+func (s *proxied) whyInterrupted(err error) error {
 	switch {
 	case s.up.IsLost():
 		return upstream.ErrLost
@@ -88,7 +88,7 @@ func (s *session) whyInterrupted(err error) error {
 }
 
 // forwardCopy sends on a message of the client's while the upstream waits for data.
-func (s *session) forwardCopy(kind byte, body []byte) {
+func (s *proxied) forwardCopy(kind byte, body []byte) {
 	if kind == 'c' || kind == 'f' {
 		s.up.EndCopy()
 	}

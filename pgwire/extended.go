@@ -46,17 +46,18 @@ func (s *session) parse(body []byte) verdict {
 	st, err := s.prepared(script, declared)
 	asks := err == nil && mixed(st) != nil
 	if asks {
-		if v := s.mixedTurn(); v != ourTurn {
+		if v := s.handler.turnToAsk(); v != ourTurn {
 			return v
 		}
 	}
 	s.beginImplicit()
 	if len(name) == 0 {
-		s.unnamed, s.unnamedVoid = nil, true // even if the new one fails
+		s.unnamed = nil // even if the new one fails
+		s.handler.shadowStatement()
 	}
 	s.announce(script)
 	if asks {
-		st, err = s.probe(st, declared)
+		st, err = s.handler.probe(st, declared)
 	}
 	if err != nil {
 		return s.failSeries(err)
@@ -144,9 +145,9 @@ func errStatementExists(name string) error {
 // their names.
 func (s *session) keep(name string, st *planner.Statement) error {
 	taken := s.statements[nameKey(name)] != nil
-	if !taken && s.up != nil && s.up.Marks().Named {
+	if !taken {
 		var err error
-		if taken, err = s.upstreamHas(name, statementsThere); err != nil {
+		if taken, err = s.handler.hasStatement(name); err != nil {
 			return err
 		}
 	}
@@ -207,7 +208,7 @@ func (s *session) bind(body []byte) verdict {
 		return s.failSeries(err)
 	}
 	if len(portalName) == 0 {
-		s.portalVoid = true
+		s.handler.shadowPortal()
 	}
 	p, err := s.newPortal(portalName, st)
 	if err != nil {
@@ -249,14 +250,14 @@ func (s *session) parameterList(m *wire.Body, st *planner.Statement, name []byte
 func (s *session) newPortal(name []byte, st *planner.Statement) (*portal, error) {
 	if len(name) == 0 {
 		p := &s.unnamedPortal
-		s.closeUpstream(p)
+		s.handler.closePortal(p)
 		p.reset("", st, len(s.savepoints))
 		return p, nil
 	}
 	taken := s.portals[string(nameKey(name))] != nil
-	if !taken && s.up != nil && s.up.Marks().Portals {
+	if !taken {
 		var err error
-		if taken, err = s.upstreamHas(string(nameKey(name)), portalsThere); err != nil {
+		if taken, err = s.handler.hasPortal(string(nameKey(name))); err != nil {
 			return nil, err
 		}
 	}
@@ -273,7 +274,7 @@ func (s *session) newPortal(name []byte, st *planner.Statement) (*portal, error)
 }
 
 func (s *session) dropPortal(p *portal) {
-	s.closeUpstream(p)
+	s.handler.closePortal(p)
 	p.state = portalAbsent
 	if p != &s.unnamedPortal {
 		s.dropNamedPortal(nameKey(p.name))
@@ -540,8 +541,14 @@ func (s *session) sync(body []byte) {
 	case len(body) > 0:
 		s.fail(errFormat)
 	case !s.skipping:
-		s.endImplicit()
+		s.handler.endImplicit()
 	}
 	s.skipping, s.pipelined = false, false
 	s.ready()
+}
+
+// mixed is the plan of a statement that the upstream has a part in; nil for any other.
+func mixed(st *planner.Statement) *planner.Mixed {
+	m, _ := st.Action.(*planner.Mixed)
+	return m
 }

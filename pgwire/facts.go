@@ -12,7 +12,7 @@ import (
 
 // readFacts asks for the facts before the frame at the head is answered. An error of the
 // upstream's, a cancelled statement for example, is the answer to that frame then.
-func (s *session) readFacts() error {
+func (s *proxied) readFacts() error {
 	err := s.waiting(func(context.Context) error { return s.askFacts() })
 	if theirs, ok := errors.AsType[*upstream.Error](err); ok && theirs.IsOrdinary() {
 		s.failHead(theirs)
@@ -22,7 +22,7 @@ func (s *session) readFacts() error {
 }
 
 // failHead answers the frame at the head of the input with an error.
-func (s *session) failHead(err error) {
+func (s *proxied) failHead(err error) {
 	kind, body, ok, _ := s.in.Peek()
 	if !ok {
 		kind = s.in.Buf[s.in.Start] // of a long message, which is dropped as it arrives
@@ -34,7 +34,7 @@ func (s *session) failHead(err error) {
 	}
 	s.answered(body)
 	s.forgetUnnamed()
-	if s.up == nil {
+	if !s.up.IsOpened() {
 		s.ready()
 	} else {
 		s.endSeries()
@@ -43,7 +43,7 @@ func (s *session) failHead(err error) {
 
 // askFacts asks the upstream for what a call depends on and no ParameterStatus tells:
 // any relayed statement may have changed it.
-func (s *session) askFacts() error {
+func (s *proxied) askFacts() error {
 	inSeries := s.up.IsOpen()
 	return s.conv.Say(s.conv.AskFacts(func(f *upstream.Facts) {
 		s.learn(f, inSeries)
@@ -53,7 +53,7 @@ func (s *session) askFacts() error {
 
 // learn takes over what the upstream has told. What a series has set is reported at its
 // end, and counts for its texts before.
-func (s *session) learn(f *upstream.Facts, inSeries bool) {
+func (s *proxied) learn(f *upstream.Facts, inSeries bool) {
 	s.upstreamTimeout = f.Timeout
 	if inSeries {
 		s.standard = f.Standard
@@ -67,7 +67,7 @@ func (s *session) learn(f *upstream.Facts, inSeries bool) {
 }
 
 // decoded is a name that the upstream tells, in the client's encoding.
-func (s *session) decoded(raw []byte) string {
+func (s *proxied) decoded(raw []byte) string {
 	name, err := s.text.FromClient(raw)
 	if err != nil { // no encoding has two names for it
 		name = raw

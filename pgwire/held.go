@@ -12,8 +12,8 @@ import (
 
 // holds says whether a script is a transaction command that is answered here because
 // the upstream is not open: BEGIN, or the end of a block whose BEGIN was held back.
-func (s *session) holds(script *planner.Script) bool {
-	if s.up != nil || len(script.Statements) != 1 {
+func (s *proxied) holds(script *planner.Script) bool {
+	if s.up.IsOpened() || len(script.Statements) != 1 {
 		return false
 	}
 	t, ok := script.Statements[0].Action.(*planner.Transaction)
@@ -31,11 +31,11 @@ func (s *session) holds(script *planner.Script) bool {
 
 // controlHeld runs a transaction command that was taken for one of ours. By the time it
 // runs the upstream may be open: then it is the upstream's.
-func (s *session) controlHeld(st *planner.Statement, t *planner.Transaction) (tag string, err error) {
-	if s.up != nil {
+func (s *proxied) controlHeld(st *planner.Statement, t *planner.Transaction) (tag string, err error) {
+	if s.up.IsOpened() {
 		return "", s.controlUpstream(st)
 	}
-	if tag, err = s.control(t); err != nil {
+	if tag, err = s.unopened.control(t); err != nil {
 		return "", err
 	}
 	s.heldBegin = ""
@@ -46,7 +46,7 @@ func (s *session) controlHeld(st *planner.Statement, t *planner.Transaction) (ta
 }
 
 // releaseBegin begins in the upstream what was held back, in the state that it is in.
-func (s *session) releaseBegin() error {
+func (s *proxied) releaseBegin() error {
 	if s.heldBegin == "" {
 		return nil
 	}
@@ -55,8 +55,8 @@ func (s *session) releaseBegin() error {
 	if err := s.conv.Command(begin); err != nil {
 		return err
 	}
-	wasFailed := s.alone == wire.FailedBlock
-	s.alone = wire.NoTransaction // from here on the upstream's is the one that counts
+	wasFailed := s.unopened.state == wire.FailedBlock
+	s.unopened.state = wire.NoTransaction // from here on the upstream's is the one that counts
 	if wasFailed {
 		return s.conv.Abort()
 	}
@@ -64,7 +64,7 @@ func (s *session) releaseBegin() error {
 }
 
 // controlUpstream runs a transaction command in the series that the client is in.
-func (s *session) controlUpstream(st *planner.Statement) error {
+func (s *proxied) controlUpstream(st *planner.Statement) error {
 	text, err := s.text.ToClient(st.Text)
 	if err != nil {
 		return err

@@ -20,12 +20,12 @@ type held struct {
 }
 
 // holding says whether what is relayed can fail together with what calls have taken.
-func (s *session) holding() bool {
+func (s *proxied) holding() bool {
 	return s.unit.open() && (s.txState() != wire.InBlock || s.unit.whole)
 }
 
 // hold is relay while something would have to be given back.
-func (s *session) hold(kind byte, body []byte) verdict {
+func (s *proxied) hold(kind byte, body []byte) verdict {
 	if !s.blocking {
 		return needCall
 	}
@@ -59,7 +59,7 @@ func (s *session) hold(kind byte, body []byte) verdict {
 }
 
 // drainHeld sends what is held and takes the answers.
-func (s *session) drainHeld() error {
+func (s *proxied) drainHeld() error {
 	if err := s.settleRelayed(); err != nil || len(s.held.messages) == 0 {
 		return err
 	}
@@ -76,7 +76,7 @@ func (s *session) drainHeld() error {
 var errSeriesFailed = errors.New("the series has failed")
 
 // settleRelayed waits for what was relayed straight, which a long message is.
-func (s *session) settleRelayed() error {
+func (s *proxied) settleRelayed() error {
 	if settled, _ := s.up.Settled(); !settled {
 		if err := s.up.Settle(); err != nil {
 			return err
@@ -91,7 +91,7 @@ func (s *session) settleRelayed() error {
 }
 
 // queryHeld relays a query that ends the series.
-func (s *session) queryHeld(kind byte, body []byte) error {
+func (s *proxied) queryHeld(kind byte, body []byte) error {
 	message := binary.BigEndian.AppendUint32([]byte{kind}, uint32(4+len(body)))
 	s.up.OpenPipeline()
 	if err := s.conv.CloseNow(); err != nil {
@@ -102,7 +102,7 @@ func (s *session) queryHeld(kind byte, body []byte) error {
 
 // takeHeld has messages sent and passes their answers on. While they are under way nobody
 // knows what becomes of the transaction: they may hold a COMMIT.
-func (s *session) takeHeld(send func(upstream.Visit) error) error {
+func (s *proxied) takeHeld(send func(upstream.Visit) error) error {
 	s.unit.endStatement(s.out.Position())
 	s.unit.deciding = true
 	err := send(func(kind byte, body []byte) error {
@@ -125,7 +125,7 @@ func (s *session) takeHeld(send func(upstream.Visit) error) error {
 
 // noteHeldTag takes account of a command that has completed amid the series. Of others than
 // these nobody knows whether they have committed what came before: a procedure may, for example.
-func (s *session) noteHeldTag(tag string) {
+func (s *proxied) noteHeldTag(tag string) {
 	verb, object, _ := strings.Cut(tag, " ")
 	switch verb {
 	case "SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "COPY", "FETCH", "MOVE", "BEGIN", "SAVEPOINT", "RELEASE",
@@ -140,7 +140,7 @@ func (s *session) noteHeldTag(tag string) {
 }
 
 // endHeld ends a series, and tells the client in which transaction it is then.
-func (s *session) endHeld(last func() error) {
+func (s *proxied) endHeld(last func() error) {
 	if last == nil {
 		last = s.closeSeries
 	}

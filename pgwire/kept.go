@@ -64,7 +64,7 @@ func (s *session) dropStatements() {
 
 func (s *session) dropNamedPortal(name string) {
 	if p := s.portals[name]; p != nil {
-		s.closeUpstream(p)
+		s.handler.closePortal(p)
 		s.portalBytes -= p.kept
 		delete(s.portals, name)
 	}

@@ -47,14 +47,6 @@ func (s *session) authenticate(parameters []wire.Parameter) error {
 	if err != nil {
 		return err
 	}
-	if s.server.cfg.Upstream == nil {
-		// It is we who tell it these names, as UTF-8.
-		for _, name := range []string{identity.User, database} {
-			if err := settings.ValidUTF8([]byte(name)); err != nil {
-				return fatal(err)
-			}
-		}
-	}
 	s.vars = settings.New(s.server.defaults, identity.User)
 	s.caller = sqlfuncs.Caller{
 		User:  identity.User,

@@ -18,21 +18,21 @@ const longMessage = maxPending
 // startLong begins to pass on the message at the head, of which a part has arrived, if
 // it is a long one for the upstream. What has to be looked at as a whole, a text, is
 // not.
-func (s *session) startLong() verdict {
+func (s *proxied) startLong() verdict {
 	have := s.in.Buf[s.in.Start:s.in.End]
-	if s.server.cfg.Upstream == nil || s.skipping || len(have) < wire.FrameHeader {
+	if s.skipping || len(have) < wire.FrameHeader {
 		return needInput
 	}
 	kind, length := have[0], int(binary.BigEndian.Uint32(have[1:]))
 	if length < longMessage || kind == 'Q' || kind == 'P' {
 		return needInput
 	}
-	if kind == 'B' && (s.up == nil || !s.up.Copying()) {
+	if kind == 'B' && !s.up.Copying() {
 		if v := s.startBind(have[wire.FrameHeader:]); v != ourTurn {
 			return v
 		}
 	}
-	if s.up == nil {
+	if !s.up.IsOpened() {
 		return needUpstream
 	}
 	if v := s.closeFirst(kind); v != ourTurn {
@@ -46,7 +46,7 @@ func (s *session) startLong() verdict {
 
 // startBind does with the names in a Bind what route does. It is not our turn for one
 // that names a statement or a portal of ours, or the names of which have not arrived.
-func (s *session) startBind(have []byte) verdict {
+func (s *proxied) startBind(have []byte) verdict {
 	if bytes.Count(have, []byte{0}) < 2 {
 		return needInput
 	}
@@ -58,7 +58,7 @@ func (s *session) startBind(have []byte) verdict {
 	if v := s.settlePortals('B'); v != ourTurn {
 		return v
 	}
-	if len(portal) > 0 && s.up != nil {
+	if len(portal) > 0 {
 		s.up.NamePortal()
 	}
 	s.procedures.bind(portal, statement)
@@ -67,7 +67,7 @@ func (s *session) startBind(have []byte) verdict {
 
 // replacePortal forgets the unnamed portal of ours when a relayed Bind makes another. One
 // with a name cannot be replaced; what is wrong with the statement is said before that.
-func (s *session) replacePortal(name, statement []byte) verdict {
+func (s *proxied) replacePortal(name, statement []byte) verdict {
 	switch {
 	case len(name) == 0:
 		s.closeUpstream(&s.unnamedPortal)
@@ -87,7 +87,7 @@ func (s *session) replacePortal(name, statement []byte) verdict {
 }
 
 // passLong passes on what has arrived of a long message.
-func (s *session) passLong() verdict {
+func (s *proxied) passLong() verdict {
 	have := s.in.Buf[s.in.Start:s.in.End]
 	n := min(s.long, len(have))
 	s.up.SendPart(have[:n])

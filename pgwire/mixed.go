@@ -34,15 +34,9 @@ func failure(body []byte, text *planner.Text) error {
 	return f
 }
 
-// mixed is the plan of a statement that the upstream has a part in; nil for any other.
-func mixed(st *planner.Statement) *planner.Mixed {
-	m, _ := st.Action.(*planner.Mixed)
-	return m
-}
-
 // mixedTurn is turn for what has to talk to the upstream.
-func (s *session) mixedTurn() verdict {
-	if s.up == nil {
+func (s *proxied) mixedTurn() verdict {
+	if !s.up.IsOpened() {
 		return needUpstream
 	}
 	// Out of a series what calls depend on is asked with what else the statement needs.
@@ -56,7 +50,7 @@ func (s *session) mixedTurn() verdict {
 }
 
 // runMixed runs a portal of a statement that the upstream has a part in.
-func (s *session) runMixed(p *portal, maxRows int, describe bool) error {
+func (s *proxied) runMixed(p *portal, maxRows int, describe bool) error {
 	s.up.OpenPipeline()
 	switch p.state {
 	case portalDone, portalBroken:
@@ -89,7 +83,7 @@ func (s *session) runMixed(p *portal, maxRows int, describe bool) error {
 var errReadInParts = pgerr.Newf(codes.FeatureNotSupported, "VALUES of several rows with a raisin_ function cannot be read in parts").
 	WithHint("Read all of it at once, without a limit of rows.")
 
-func (s *session) runMixedAgain(p *portal) error {
+func (s *proxied) runMixedAgain(p *portal) error {
 	if p.state == portalBroken || p.bound.Columns == nil {
 		return pgerr.Newf(codes.ObjectNotInPrerequisiteState, "portal \"%s\" cannot be run", p.name)
 	}
@@ -104,7 +98,7 @@ func (s *session) runMixedAgain(p *portal) error {
 // callFirst prepares the statement and computes the arguments of the calls that run
 // before it, makes those calls, and returns the values of the hidden parameters. A
 // statement that is going to fail makes none: foiled says so.
-func (s *session) callFirst(p *portal) (values []datum.Datum, foiled bool, err error) {
+func (s *proxied) callFirst(p *portal) (values []datum.Datum, foiled bool, err error) {
 	m := mixed(p.bound)
 	results := make([]*sqlfuncs.Row, len(m.Calls))
 	first, err := s.prepareMain(p)
@@ -134,7 +128,7 @@ type beforehand struct {
 // arguments of each call: here, if that is certain to give what the upstream would, else
 // there. A statement that is not any more what it was when the client prepared it fails
 // before any call runs.
-func (s *session) prepareMain(p *portal) (*beforehand, error) {
+func (s *proxied) prepareMain(p *portal) (*beforehand, error) {
 	m := mixed(p.bound)
 	first := &beforehand{guarded: true}
 	compute := m.Args.SQL != ""
@@ -169,7 +163,7 @@ func (s *session) prepareMain(p *portal) (*beforehand, error) {
 
 // readRaw reads the parameters; not ok if one of them is wrong, which the upstream says
 // better. Those of types that are not computed with here are left out.
-func (s *session) readRaw(p *portal) (params []datum.Datum, ok bool) {
+func (s *proxied) readRaw(p *portal) (params []datum.Datum, ok bool) {
 	for i, raw := range p.raw {
 		t := p.bound.Params[i]
 		if raw.Value == nil || !datum.Supported(t) {
@@ -195,7 +189,7 @@ type asked struct {
 // askBefore has the upstream prepare the statement, but for COPY, whose text is not known
 // yet, say whether the facts still hold, and compute the guards and the arguments if that
 // is asked for. All of it is one exchange.
-func (s *session) askBefore(p *portal, compute bool) (*asked, error) {
+func (s *proxied) askBefore(p *portal, compute bool) (*asked, error) {
 	m := mixed(p.bound)
 	result := &asked{}
 	var parts []upstream.Part
@@ -284,7 +278,7 @@ func (p *portal) checkColumns(kind byte, body []byte) error {
 }
 
 // readArguments reads the arguments of one call.
-func (s *session) readArguments(call *planner.MixedCall, row [][]byte) ([]datum.Datum, error) {
+func (s *proxied) readArguments(call *planner.MixedCall, row [][]byte) ([]datum.Datum, error) {
 	args := make([]datum.Datum, len(call.Args))
 	for i, column := range call.Args {
 		if row[column] == nil {
@@ -306,7 +300,7 @@ func (s *session) readArguments(call *planner.MixedCall, row [][]byte) ([]datum.
 
 // openMain makes the messages that open the portal of the statement in the upstream. They
 // go together with the first Execute: between the two a statement_timeout would count.
-func (s *session) openMain(p *portal, values []datum.Datum) (upstream.Messages, error) {
+func (s *proxied) openMain(p *portal, values []datum.Datum) (upstream.Messages, error) {
 	m := mixed(p.bound)
 	p.upstream, p.tag, p.text = s.conv.NewPortal(), "", &m.Main
 	if m.Copy {
@@ -328,7 +322,7 @@ func (s *session) openMain(p *portal, values []datum.Datum) (upstream.Messages, 
 
 // sql is a text as the upstream is to get it: in the client's encoding, and meaning under
 // the settings of now what it meant when it was planned.
-func (s *session) sql(st *planner.Statement, text *planner.Text) (string, error) {
+func (s *proxied) sql(st *planner.Statement, text *planner.Text) (string, error) {
 	sql := text.SQL
 	if st.Standard != s.standard {
 		sql = planner.Portable(sql, st.Standard)
@@ -336,7 +330,7 @@ func (s *session) sql(st *planner.Statement, text *planner.Text) (string, error)
 	return s.text.ToClient(sql)
 }
 
-func (s *session) encodeHidden(t datum.Type, v datum.Datum) ([]byte, error) {
+func (s *proxied) encodeHidden(t datum.Type, v datum.Datum) ([]byte, error) {
 	v, err := s.text.ValueToClient(v)
 	if v.Null || err != nil {
 		return nil, err
@@ -346,7 +340,7 @@ func (s *session) encodeHidden(t datum.Type, v datum.Datum) ([]byte, error) {
 
 // queryMixed answers a simple query of one statement that the upstream has a part in.
 // Its series ends with a Sync of ours, whose answer gives the transaction status.
-func (s *session) queryMixed(st *planner.Statement) {
+func (s *proxied) queryMixed(st *planner.Statement) {
 	if err := s.runMixedQuery(st); err != nil {
 		s.fail(err)
 	}
@@ -355,7 +349,7 @@ func (s *session) queryMixed(st *planner.Statement) {
 	}
 }
 
-func (s *session) runMixedQuery(st *planner.Statement) error {
+func (s *proxied) runMixedQuery(st *planner.Statement) error {
 	if s.txState() == wire.FailedBlock {
 		return errAborted
 	}

@@ -21,7 +21,7 @@ import (
 
 // mainFormats are the client's result formats, one for each column, and binary for the
 // columns that only we see.
-func (s *session) mainFormats(p *portal) []int16 {
+func (s *proxied) mainFormats(p *portal) []int16 {
 	m := mixed(p.bound)
 	if p.bound.Columns == nil {
 		return nil
@@ -55,7 +55,7 @@ func nextSlice(rows, size int) int {
 
 // fetch passes on rows, up to maxRows if that is not 0, and at the end the tag. The
 // messages of opening go first.
-func (s *session) fetch(p *portal, maxRows int, opening upstream.Messages) error {
+func (s *proxied) fetch(p *portal, maxRows int, opening upstream.Messages) error {
 	if mixed(p.bound).Rows != nil {
 		return s.fetchSlices(p, maxRows, opening)
 	}
@@ -93,7 +93,7 @@ func (s *session) fetch(p *portal, maxRows int, opening upstream.Messages) error
 }
 
 // describeOnce describes the rows that are about to come.
-func (s *session) describeOnce(p *portal) {
+func (s *proxied) describeOnce(p *portal) {
 	if p.undescribed {
 		p.undescribed = false
 		s.out.DescribeAs(p.bound.Described, p.formats)
@@ -102,7 +102,7 @@ func (s *session) describeOnce(p *portal) {
 
 // fetchFailure is an error of the portal upstream. One that the client has closed there,
 // by CLOSE ALL, has another name for it.
-func (s *session) fetchFailure(p *portal, body []byte) error {
+func (s *proxied) fetchFailure(p *portal, body []byte) error {
 	err := failure(body, p.text)
 	f, ok := errors.AsType[*upstream.Error](err)
 	if ok && codes.Code(f.Response.Code) == codes.InvalidCursorName {
@@ -111,7 +111,7 @@ func (s *session) fetchFailure(p *portal, body []byte) error {
 	return err
 }
 
-func (s *session) fetched(p *portal, suspended bool) {
+func (s *proxied) fetched(p *portal, suspended bool) {
 	if suspended {
 		s.out.PortalSuspended()
 		return
@@ -121,7 +121,7 @@ func (s *session) fetched(p *portal, suspended bool) {
 }
 
 // fetchSlices is fetch for a statement with calls that run for each row.
-func (s *session) fetchSlices(p *portal, maxRows int, opening upstream.Messages) error {
+func (s *proxied) fetchSlices(p *portal, maxRows int, opening upstream.Messages) error {
 	if maxRows == 0 {
 		maxRows = math.MaxInt
 	}
@@ -163,7 +163,7 @@ func (s *session) fetchSlices(p *portal, maxRows int, opening upstream.Messages)
 }
 
 // passTag tells how many rows there were: the upstream counts the last slice only.
-func (s *session) passTag(p *portal, body []byte, sent int) {
+func (s *proxied) passTag(p *portal, body []byte, sent int) {
 	p.tag = strings.TrimSuffix(string(body), "\x00")
 	if i := strings.LastIndexByte(p.tag, ' '); i >= 0 {
 		p.tag = p.tag[:i+1] + strconv.Itoa(sent)
@@ -173,7 +173,7 @@ func (s *session) passTag(p *portal, body []byte, sent int) {
 }
 
 // explainCalls adds what EXPLAIN says of the calls.
-func (s *session) explainCalls(p *portal) {
+func (s *proxied) explainCalls(p *portal) {
 	explain := mixed(p.bound).Explain
 	if explain == nil || !explain.Text {
 		return
@@ -184,7 +184,7 @@ func (s *session) explainCalls(p *portal) {
 }
 
 // passRow passes on a row, with the calls that it asks for made.
-func (s *session) passRow(p *portal, body []byte) error {
+func (s *proxied) passRow(p *portal, body []byte) error {
 	plan := mixed(p.bound).Rows
 	row := wire.ReadRow(body)
 	visible := len(p.bound.Columns)
@@ -221,7 +221,7 @@ func (s *session) passRow(p *portal, body []byte) error {
 }
 
 // readHidden reads a column that only we see.
-func (s *session) readHidden(t datum.Type, raw []byte) (datum.Datum, error) {
+func (s *proxied) readHidden(t datum.Type, raw []byte) (datum.Datum, error) {
 	if raw == nil {
 		return datum.Null, nil
 	}
@@ -232,7 +232,7 @@ func (s *session) readHidden(t datum.Type, raw []byte) (datum.Datum, error) {
 	return s.text.ValueFromClient(v)
 }
 
-func (s *session) encodeItem(t datum.Type, v datum.Datum, format int16) ([]byte, error) {
+func (s *proxied) encodeItem(t datum.Type, v datum.Datum, format int16) ([]byte, error) {
 	v, err := s.text.ValueToClient(v)
 	if v.Null || err != nil {
 		return nil, err
@@ -243,7 +243,7 @@ func (s *session) encodeItem(t datum.Type, v datum.Datum, format int16) ([]byte,
 	return datum.AppendText([]byte{}, t, v, s.zone), nil
 }
 
-func (s *session) sendRaw(row [][]byte) {
+func (s *proxied) sendRaw(row [][]byte) {
 	start := s.out.Begin('D')
 	s.out.Buf = binary.BigEndian.AppendUint16(s.out.Buf, uint16(len(row)))
 	for _, value := range row {

@@ -16,7 +16,7 @@ import (
 // takes from it what a session begins with.
 
 // openUpstream connects the session to its upstream.
-func (s *session) openUpstream(ctx context.Context) error {
+func (s *proxied) openUpstream(ctx context.Context) error {
 	by := s.startBy
 	if s.greeted != nil && !by.IsZero() { // it is not starting up any more
 		by = time.Now().Add(s.server.cfg.StartupTimeout)
@@ -38,10 +38,8 @@ func (s *session) openUpstream(ctx context.Context) error {
 	if u.FirstUse && !s.replicates {
 		u.Remember(s.identity, g)
 	}
-	opened := upstream.NewConn(hijacked, s.conn)
-	s.attach(opened)
-	s.up, s.conv = opened, upstream.NewConversation(opened, s)
-	s.seenEnded, s.seenWentBack, s.dropped = 0, 0, 0
+	s.up.Open(hijacked, s.conn)
+	s.attach()
 	if s.greeted != nil {
 		return s.sameScope(g.Facts)
 	}
@@ -50,7 +48,7 @@ func (s *session) openUpstream(ctx context.Context) error {
 }
 
 // beginWith takes over what a session begins with.
-func (s *session) beginWith(f *upstream.Facts) error {
+func (s *proxied) beginWith(f *upstream.Facts) error {
 	if f == nil {
 		return nil // nothing is asked of a connection for replication
 	}
@@ -67,7 +65,7 @@ func (s *session) beginWith(f *upstream.Facts) error {
 // sameScope ends a session that has worked in another scope, before it asked the upstream
 // for something, than the upstream says it is in: the server is another, or its
 // configuration.
-func (s *session) sameScope(f *upstream.Facts) error {
+func (s *proxied) sameScope(f *upstream.Facts) error {
 	before := s.caller.Scope
 	s.refresh()
 	s.learn(f, false)

@@ -70,13 +70,13 @@ func (s *session) runPortal(p *portal, maxRows int, describe bool) (err error) {
 		}
 		s.endUnitStatement()
 	}()
-	if p.state == portalReady && s.up != nil {
-		if err := s.openExecute(p); err != nil {
+	if p.state == portalReady {
+		if err := s.handler.openExecute(p); err != nil {
 			return err
 		}
 	}
 	if mixed(p.bound) != nil {
-		return s.runMixed(p, maxRows, describe)
+		return s.handler.runSplit(p, maxRows, describe)
 	}
 	switch p.state {
 	case portalDone, portalBroken:
@@ -343,11 +343,7 @@ func (s *session) describeRows(columns []planner.Column, f wire.Formats) {
 // startClock notes when the statement must be over.
 func (s *session) startClock() {
 	s.deadline = time.Time{}
-	timeout := s.vars.StatementTimeout()
-	if s.up != nil {
-		timeout = s.upstreamTimeout
-	}
-	if timeout > 0 {
+	if timeout := s.handler.statementTimeout(); timeout > 0 {
 		s.deadline = time.Now().Add(timeout)
 	}
 }

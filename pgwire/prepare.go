@@ -17,7 +17,7 @@ import (
 // They are kept here, as those of the protocol are, and under the same names.
 
 // involved says whether the upstream has a part in running a statement.
-func (s *session) involved(st *planner.Statement) bool {
+func (s *proxied) involved(st *planner.Statement) bool {
 	if _, ok := st.Action.(*planner.PrepareMixed); ok {
 		return true
 	}
@@ -27,12 +27,12 @@ func (s *session) involved(st *planner.Statement) bool {
 
 // computesUpstream says whether the arguments of the EXECUTE by which st runs target are
 // the upstream's to compute.
-func (s *session) computesUpstream(st, target *planner.Statement) bool {
-	return st != target && s.server.cfg.Upstream != nil && s.lastExecute(st, target).Action.(*planner.Execute).NeedsUpstream(target.Params)
+func (s *proxied) computesUpstream(st, target *planner.Statement) bool {
+	return st != target && s.lastExecute(st, target).Action.(*planner.Execute).NeedsUpstream(target.Params)
 }
 
 // lastExecute is the EXECUTE that names target, to which st leads.
-func (s *session) lastExecute(st, target *planner.Statement) (last *planner.Statement) {
+func (s *proxied) lastExecute(st, target *planner.Statement) (last *planner.Statement) {
 	for next := st; next != target; next = s.statements[nameKey(next.Action.(*planner.Execute).Name)] {
 		last = next
 	}
@@ -40,7 +40,7 @@ func (s *session) lastExecute(st, target *planner.Statement) (last *planner.Stat
 }
 
 // prepareMixed is PREPARE.
-func (s *session) prepareMixed(st *planner.Statement, a *planner.PrepareMixed) error {
+func (s *proxied) prepareMixed(st *planner.Statement, a *planner.PrepareMixed) error {
 	s.up.OpenPipeline()
 	declared := a.Declared
 	if a.Types.SQL != "" {
@@ -58,7 +58,7 @@ func (s *session) prepareMixed(st *planner.Statement, a *planner.PrepareMixed) e
 }
 
 // askTypes has the upstream say which types the names in a PREPARE mean.
-func (s *session) askTypes(st *planner.Statement, query *planner.Text) (types []datum.Type, err error) {
+func (s *proxied) askTypes(st *planner.Statement, query *planner.Text) (types []datum.Type, err error) {
 	sql, err := s.sql(st, query)
 	if err != nil {
 		return nil, err
@@ -78,7 +78,10 @@ func (s *session) askTypes(st *planner.Statement, query *planner.Text) (types []
 
 // openExecute makes a portal of EXECUTE one of the statement that it names, if the
 // upstream has a part in that, or in computing its arguments.
-func (s *session) openExecute(p *portal) error {
+func (s *proxied) openExecute(p *portal) error {
+	if !s.up.IsOpened() {
+		return nil
+	}
 	st := p.bound
 	target, err := s.target(st)
 	if target == st || err != nil || mixed(target) == nil && !s.computesUpstream(st, target) {
@@ -99,7 +102,7 @@ func (s *session) openExecute(p *portal) error {
 }
 
 // readValues reads parameters of types that are computed with here.
-func (s *session) readValues(raw []wire.RawValue, types []datum.Type) ([]datum.Datum, error) {
+func (s *proxied) readValues(raw []wire.RawValue, types []datum.Type) ([]datum.Datum, error) {
 	values := make([]datum.Datum, len(raw))
 	for i, v := range raw {
 		if v.Value == nil {
@@ -119,7 +122,7 @@ func (s *session) readValues(raw []wire.RawValue, types []datum.Type) ([]datum.D
 
 // executeArguments has the upstream compute the arguments of an EXECUTE: it executes a
 // statement that returns its parameters.
-func (s *session) executeArguments(st *planner.Statement, types []datum.Type) (values []wire.RawValue, err error) {
+func (s *proxied) executeArguments(st *planner.Statement, types []datum.Type) (values []wire.RawValue, err error) {
 	if len(types) == 0 {
 		return nil, nil
 	}

@@ -13,14 +13,14 @@ import (
 
 // probe asks the upstream what a statement means. The result is the statement with the
 // types of its parameters and its columns.
-func (s *session) probe(st *planner.Statement, declared []datum.Type) (*planner.Statement, error) {
+func (s *proxied) probe(st *planner.Statement, declared []datum.Type) (*planner.Statement, error) {
 	known, _, err := s.probeFacts(st, declared)
 	return known, err
 }
 
 // probeFacts is probe that also says what the facts are that the statement rests on. One
 // that does not hold is an error, but after whatever the upstream finds wrong.
-func (s *session) probeFacts(st *planner.Statement, declared []datum.Type) (*planner.Statement, *factReader, error) {
+func (s *proxied) probeFacts(st *planner.Statement, declared []datum.Type) (*planner.Statement, *factReader, error) {
 	m := mixed(st)
 	sql, err := s.sql(st, &m.Probe)
 	if err != nil {

@@ -26,9 +26,8 @@ const firstPID = 1 << 30
 func (s *Server) register(session *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if session.up != nil && !s.cfg.Upstream.FirstUse {
-		session.pid = int32(session.up.PID())
-	} else {
+	session.pid = session.handler.processID()
+	if session.pid == 0 {
 		session.pid = s.madeUpID()
 	}
 	for taken := true; taken; {

@@ -25,7 +25,8 @@ func TestEqualProcessIDs(t *testing.T) {
 	var sessions []*session
 	canceled := map[*session]int{}
 	for range 100 {
-		s := &session{server: server, up: upstream.NewConn(&pgconn.HijackedConn{PID: 7}, nil)}
+		s := server.newSession(t.Context(), nil)
+		s.handler.(*proxied).up.Open(&pgconn.HijackedConn{Conn: deafConn{}, PID: 7}, deafConn{})
 		server.register(s)
 		s.interrupt.cancel = func(error) { canceled[s]++ }
 		sessions = append(sessions, s)

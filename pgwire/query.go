@@ -41,7 +41,7 @@ func (s *session) answerQuery(text []byte, script *planner.Script) verdict {
 		s.planned = planned{text: string(text), options: planner.Options{Standard: s.standard}, script: script}
 		return needCall
 	}
-	s.forgetUnnamed()
+	s.handler.forgetUnnamed()
 	s.runScript(script)
 	if !s.over {
 		s.ready()
@@ -68,7 +68,7 @@ func (s *session) runScript(script *planner.Script) {
 			return
 		}
 	}
-	s.endImplicit()
+	s.handler.endImplicit()
 }
 
 // runStatement runs one statement of a simple query.
@@ -90,16 +90,8 @@ func (s *session) runStatement(st *planner.Statement) error {
 
 // wrong is what is wrong with a statement beyond its syntax.
 func (s *session) wrong(st *planner.Statement) error {
-	if s.server.cfg.Upstream != nil {
-		if s.executesWithin(st) {
-			return errExecuteWithin
-		}
-		if s.preparesOurs(st) && !isPrepared(st.Action) { // one of ours says so when it runs
-			return errStatementExists(st.Prepares)
-		}
-		if isEmptyBranch(st) {
-			return errEmptyBranch
-		}
+	if err := s.handler.refuses(st); err != nil {
+		return err
 	}
 	switch {
 	case st.Mentions && s.text.Unsafe:

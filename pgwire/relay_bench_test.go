@@ -24,19 +24,21 @@ func BenchmarkRelayFrames(b *testing.B) {
 		b.Run(bench.name, func(b *testing.B) {
 			s := newSession(b)
 			s.server.cfg.Upstream = &upstream.Server{}
-			s.up = upstream.NewConn(&pgconn.HijackedConn{Conn: deafConn{}, TxStatus: 'I'}, deafConn{})
+			behind := newProxied(s)
+			s.handler = behind
+			behind.up.Open(&pgconn.HijackedConn{Conn: deafConn{}, TxStatus: 'I', ParameterStatuses: map[string]string{}}, deafConn{})
 			question, answer := bytes.Join(bench.question, nil), bytes.Join(bench.answer, nil)
 			b.ReportAllocs()
 			for b.Loop() {
 				s.in.Buf = append(s.in.Buf[:0], question...)
 				s.in.Start, s.in.End = 0, len(question)
-				if v := s.step(); v != needInput || s.up.Unsent() == 0 {
+				if v := s.step(); v != needInput || behind.up.Unsent() == 0 {
 					b.Fatalf("nothing is relayed: %v", v)
 				}
-				if used, err := s.up.Receive(answer); err != nil || used != len(answer) || s.up.Owes() {
+				if used, err := behind.up.Receive(answer); err != nil || used != len(answer) || behind.up.Owes() {
 					b.Fatalf("the answer is not passed on: %d bytes, %v", used, err)
 				}
-				if err := s.up.Flush(); err != nil {
+				if err := behind.up.Flush(); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -19,11 +19,11 @@ type heldParameters struct {
 }
 
 // holdParameters holds reports back until tellParameters.
-func (s *session) holdParameters() {
+func (s *proxied) holdParameters() {
 	s.unreported = &heldParameters{before: s.up.Params(), frames: map[string][]byte{}}
 }
 
-func (s *session) tellParameters() {
+func (s *proxied) tellParameters() {
 	held := s.unreported
 	s.unreported = nil
 	names := slices.SortedFunc(maps.Keys(held.frames), func(a, b string) int { return cmp.Compare(strings.ToLower(a), strings.ToLower(b)) })
@@ -38,7 +38,7 @@ func (s *session) tellParameters() {
 
 // news passes on what the upstream says that is no answer: a notice, a notification, or
 // the new value of a parameter.
-func (s *session) news(frame []byte) {
+func (s *proxied) news(frame []byte) {
 	if frame[0] == 'S' && s.unreported != nil {
 		m := wire.Body{Rest: frame[wire.FrameHeader:]}
 		s.unreported.frames[string(m.Text())] = slices.Clone(frame)

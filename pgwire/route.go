@@ -19,11 +19,11 @@ import (
 // owes first, and says in which transaction we are.
 
 // route answers one frame, or sends it on.
-func (s *session) route(kind byte, body []byte) verdict {
+func (s *proxied) route(kind byte, body []byte) verdict {
 	switch {
 	case s.skipping && kind != 'S' && kind != 'X':
 		return needInput
-	case s.up != nil && kind != 'X' && (s.replicates || s.up.Copying()):
+	case kind != 'X' && (s.replicates || s.up.Copying()):
 		return s.relay(kind, body)
 	}
 	if v := s.settlePortals(kind); v != ourTurn {
@@ -38,7 +38,7 @@ func (s *session) route(kind byte, body []byte) verdict {
 	}
 	switch kind {
 	case 'd', 'c', 'f':
-		if s.up == nil {
+		if !s.up.IsOpened() {
 			return needInput // left of a COPY that failed
 		}
 	case 'Q':
@@ -78,12 +78,9 @@ func (s *session) route(kind byte, body []byte) verdict {
 }
 
 // takeOverDropped drops our statements if the upstream has dropped all of them.
-func (s *session) takeOverDropped() {
-	if s.up == nil {
-		return
-	}
-	if n := s.up.Marks().Dropped; n != s.dropped {
-		s.dropped = n
+func (s *proxied) takeOverDropped() {
+	if n := s.up.Marks().Dropped; n != s.seen.Dropped {
+		s.seen.Dropped = n
 		s.dropStatements()
 	}
 }
@@ -110,9 +107,8 @@ func namesOurs(kind byte, body []byte) bool {
 }
 
 // routeFlush sends a Flush on if there is anything of its series to flush.
-func (s *session) routeFlush() verdict {
+func (s *proxied) routeFlush() verdict {
 	switch {
-	case s.up == nil:
 	case len(s.held.messages) > 0:
 		return needTurn
 	case s.up.IsOpen():
@@ -122,7 +118,7 @@ func (s *session) routeFlush() verdict {
 }
 
 // isOurs says whether a prepared statement or a portal of that name is kept here.
-func (s *session) isOurs(kind byte, name []byte) bool {
+func (s *proxied) isOurs(kind byte, name []byte) bool {
 	switch {
 	case kind == 'S' && len(name) == 0:
 		return s.unnamed != nil || s.unnamedVoid
@@ -135,7 +131,7 @@ func (s *session) isOurs(kind byte, name []byte) bool {
 }
 
 // known is a name as ours are kept, in UTF-8.
-func (s *session) known(raw []byte) []byte {
+func (s *proxied) known(raw []byte) []byte {
 	for _, c := range raw {
 		if c >= utf8.RuneSelf {
 			s.refresh()
@@ -149,7 +145,7 @@ func (s *session) known(raw []byte) []byte {
 }
 
 // routeNamed answers a message about a statement or portal of ours.
-func (s *session) routeNamed(kind byte, body []byte, ours bool, answer func([]byte) verdict) verdict {
+func (s *proxied) routeNamed(kind byte, body []byte, ours bool, answer func([]byte) verdict) verdict {
 	if !ours {
 		return s.relay(kind, body)
 	}
@@ -167,15 +163,15 @@ func (s *session) routeNamed(kind byte, body []byte, ours bool, answer func([]by
 
 // asksUpstream says whether an Execute runs a statement that the upstream has a part in, or
 // that may have to ask it: anything but a query of ours.
-func (s *session) asksUpstream(body []byte) bool {
+func (s *proxied) asksUpstream(body []byte) bool {
 	m := wire.Body{Rest: body}
 	p, err := s.portalOf(s.known(m.Text()))
-	return err == nil && (s.up != nil && !isSelect(p.bound) || s.involved(p.bound))
+	return err == nil && (s.up.IsOpened() && !isSelect(p.bound) || s.involved(p.bound))
 }
 
 // relay sends a frame on as it is.
-func (s *session) relay(kind byte, body []byte) verdict {
-	if s.up == nil {
+func (s *proxied) relay(kind byte, body []byte) verdict {
+	if !s.up.IsOpened() {
 		return needUpstream
 	}
 	s.procedures.note(kind, body, s.standard)
@@ -198,7 +194,7 @@ func (s *session) relay(kind byte, body []byte) verdict {
 }
 
 // relayText sends a Query or a Parse on with another text.
-func (s *session) relayText(kind byte, before []byte, text string, after []byte) verdict {
+func (s *proxied) relayText(kind byte, before []byte, text string, after []byte) verdict {
 	if encoded, err := s.text.ToClient(text); err == nil { // it came from there
 		text = encoded
 	}
@@ -211,7 +207,7 @@ func (s *session) relayText(kind byte, before []byte, text string, after []byte)
 }
 
 // routeQuery looks whether a simple query is ours.
-func (s *session) routeQuery(body []byte) verdict {
+func (s *proxied) routeQuery(body []byte) verdict {
 	m := wire.Body{Rest: body}
 	raw := m.Text()
 	if m.Done() != nil {
@@ -245,7 +241,7 @@ func (s *session) routeQuery(body []byte) verdict {
 		s.queryBatch(script)
 		return needInput
 	}
-	if s.up != nil && s.up.IsOpen() {
+	if s.up.IsOpen() {
 		if v := s.mixedTurn(); v != ourTurn {
 			return v
 		}
@@ -255,7 +251,7 @@ func (s *session) routeQuery(body []byte) verdict {
 	if v := s.turn(script.Calls || s.executes(script)); v != ourTurn {
 		return v
 	}
-	if !s.blocking && s.up != nil && !onlySelects(script) {
+	if !s.blocking && s.up.IsOpened() && !onlySelects(script) {
 		return needCall // the upstream may have to be asked
 	}
 	if s.text.Converts() {
@@ -277,16 +273,16 @@ func isSelect(st *planner.Statement) bool {
 // forgetUnnamed drops the unnamed statement and portal, as every simple query does, but the
 // portal of a failed transaction. Those of the upstream, which gets no query, are there
 // still.
-func (s *session) forgetUnnamed() {
-	s.unnamed, s.unnamedVoid = nil, s.up != nil
+func (s *proxied) forgetUnnamed() {
+	s.unnamed, s.unnamedVoid = nil, s.up.IsOpened()
 	if s.txState() == wire.FailedBlock {
 		return
 	}
 	s.closeUpstream(&s.unnamedPortal)
-	s.unnamedPortal.state, s.portalVoid = portalAbsent, s.up != nil
+	s.unnamedPortal.state, s.portalVoid = portalAbsent, s.up.IsOpened()
 }
 
-func (s *session) routeParse(body []byte) verdict {
+func (s *proxied) routeParse(body []byte) verdict {
 	m := wire.Body{Rest: body}
 	name, raw := m.Text(), m.Text()
 	rest := m.Rest
@@ -309,7 +305,7 @@ func (s *session) routeParse(body []byte) verdict {
 	case script == nil:
 		if len(name) == 0 {
 			s.unnamed, s.unnamedVoid = nil, false
-		} else if s.up != nil {
+		} else {
 			s.up.NameStatement()
 		}
 		return s.relay('P', body)
@@ -324,15 +320,15 @@ func (s *session) routeParse(body []byte) verdict {
 	} else if v := s.turn(false); v != ourTurn {
 		return v
 	}
-	if len(name) > 0 && !s.blocking && s.up != nil && s.up.Marks().Named {
+	if len(name) > 0 && !s.blocking && s.up.Marks().Named {
 		return needCall // it is asked whether it has that name
 	}
 	return s.parse(body)
 }
 
 // routeSync ends a series: where it began.
-func (s *session) routeSync(body []byte) verdict {
-	if s.up != nil && s.up.IsOpen() {
+func (s *proxied) routeSync(body []byte) verdict {
+	if s.up.IsOpen() {
 		if s.holding() {
 			return s.hold('S', body)
 		}
@@ -341,7 +337,7 @@ func (s *session) routeSync(body []byte) verdict {
 		s.skipping, s.pipelined = false, false
 		return s.relay('S', body)
 	}
-	if s.up != nil {
+	if s.up.IsOpened() {
 		if settled, _ := s.up.Settled(); !settled {
 			return needTurn
 		}

@@ -14,9 +14,9 @@ import (
 
 // routeText finds the plan of a text that is to be answered here; nil if it is the
 // upstream's.
-func (s *session) routeText(raw []byte, options planner.Options) (*planner.Script, verdict) {
+func (s *proxied) routeText(raw []byte, options planner.Options) (*planner.Script, verdict) {
 	mayConcern := planner.MayConcern(unsafe.String(unsafe.SliceData(raw), len(raw))) // names are the same bytes in any encoding
-	if s.up != nil && (mayConcern || len(s.statements) > 0 && bytes.IndexByte(raw, '\\') >= 0) {
+	if s.up.IsOpened() && (mayConcern || len(s.statements) > 0 && bytes.IndexByte(raw, '\\') >= 0) {
 		// What is under way may change the settings that the text is to be read by.
 		settled, failed := s.up.Settled()
 		switch {
@@ -40,7 +40,7 @@ func (s *session) routeText(raw []byte, options planner.Options) (*planner.Scrip
 		}
 	}
 	if !(mayConcern && planner.Concerns(view, s.standard)) && (len(s.statements) == 0 || !planner.UsesPrepared(view, s.standard)) &&
-		(s.up != nil || !planner.ControlsTransaction(view, s.standard)) {
+		(s.up.IsOpened() || !planner.ControlsTransaction(view, s.standard)) {
 		return nil, needInput
 	}
 	script, ok := s.lookup(text, options)
@@ -51,7 +51,7 @@ func (s *session) routeText(raw []byte, options planner.Options) (*planner.Scrip
 }
 
 // onlyOurs is the script if it is answered here; else nil.
-func (s *session) onlyOurs(script *planner.Script) *planner.Script {
+func (s *proxied) onlyOurs(script *planner.Script) *planner.Script {
 	if s.isForUs(script) {
 		return script
 	}
@@ -61,7 +61,7 @@ func (s *session) onlyOurs(script *planner.Script) *planner.Script {
 // isForUs says whether a script is answered here: if it calls our functions, if it
 // chooses a branch, or if it names a prepared statement of ours. What the parser
 // refuses is the upstream's to judge, but for what the parser was not shown.
-func (s *session) isForUs(script *planner.Script) bool {
+func (s *proxied) isForUs(script *planner.Script) bool {
 	if script.Err != nil {
 		return script.Err.Code == codes.StatementTooComplex
 	}
@@ -80,12 +80,12 @@ func (s *session) isForUs(script *planner.Script) bool {
 
 // executesWithin says whether a statement is a command of the upstream's that executes a
 // prepared statement of ours.
-func (s *session) executesWithin(st *planner.Statement) bool {
+func (s *proxied) executesWithin(st *planner.Statement) bool {
 	return st.Within != "" && s.statements[nameKey(st.Within)] != nil
 }
 
 // preparesOurs says whether a PREPARE takes a name that is taken here.
-func (s *session) preparesOurs(st *planner.Statement) bool {
+func (s *proxied) preparesOurs(st *planner.Statement) bool {
 	return st.Prepares != "" && s.statements[nameKey(st.Prepares)] != nil
 }
 

@@ -13,7 +13,7 @@ import (
 
 // queryInSeries answers a simple query of ours amid a series: it ends the series, as any
 // query does, and fails with it.
-func (s *session) queryInSeries(script *planner.Script) {
+func (s *proxied) queryInSeries(script *planner.Script) {
 	s.forgetUnnamed()
 	s.runScript(script)
 	s.endSeries()
@@ -21,7 +21,7 @@ func (s *session) queryInSeries(script *planner.Script) {
 
 // endSeries ends a query whose messages were part of a series, aborted if an error of
 // ours wants it so, and tells the client in which transaction it is then.
-func (s *session) endSeries() {
+func (s *proxied) endSeries() {
 	var err error
 	if s.mustAbort {
 		s.mustAbort = false
@@ -42,7 +42,7 @@ func (s *session) endSeries() {
 
 // endQuery tells the client in which transaction the upstream is after a query. With an
 // error that is not the user's nothing is known of it any more: the session is over.
-func (s *session) endQuery(err error) {
+func (s *proxied) endQuery(err error) {
 	if err != nil {
 		s.giveUp(err)
 		s.over = true
@@ -55,7 +55,7 @@ func (s *session) endQuery(err error) {
 
 // closeSeries ends the series that we opened for ourselves. The error is an
 // upstreamError if its transaction could not be committed.
-func (s *session) closeSeries() error {
+func (s *proxied) closeSeries() error {
 	if !s.up.IsOpen() {
 		return nil
 	}

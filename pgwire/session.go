@@ -14,7 +14,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jeroenrinzema/psql-wire/codes"
 
 	"raisinproxy/pgwire/auth"
@@ -61,8 +60,6 @@ type session struct {
 
 	transaction
 	unit       unit
-	held       held
-	procedures procedures
 	statements map[string]*planner.Statement // named ones
 	unnamed    *planner.Statement
 	portals    map[string]*portal // named ones
@@ -100,28 +97,8 @@ type session struct {
 	stopping  atomic.Bool
 	crowded   atomic.Bool // too many others are logging in
 
-	// With an upstream:
-	up              *upstream.Conn // nil: not open yet
-	conv            *upstream.Conversation
-	long            int         // bytes that are missing of a message that is passed on as it arrives
-	password        auth.Secret // of the client, for an upstream that asks for it
-	parameters      []wire.Parameter
-	identity        string            // what the upstream connection is opened with
-	database        string            // that the client has asked for
-	replicates      bool              // the connection is for replication
-	greeted         map[string]string // the settings that the client was told at first
-	welcome         []*pgconn.Notice  // what the upstream had to say to a new connection
-	upstreamTimeout time.Duration     // its statement_timeout, when it was last asked
-	settingsStale   bool              // something went there since the settings were asked for that calls depend on
-	mustAbort       bool              // an error of ours has to abort its transaction
-	ahead           bool              // standard and text are those of the open series, and not reported yet
-	unreported      *heldParameters   // what a batch has changed; nil: what the upstream reports is passed on at once
-	// unnamedVoid and portalVoid: ours took the place of the upstream's unnamed statement
-	// or portal, which is there still and must not come back.
-	unnamedVoid, portalVoid bool
-	dropped                 int64  // how often the upstream had dropped all statements when ours were
-	seenEnded, seenWentBack int64  // how often its transactions had ended when our portals did
-	heldBegin               string // the BEGIN that was held back while the upstream is not open
+	password auth.Secret // of the client, for an upstream that asks for it
+	handler  handler     // what the session does with, or without, a PostgreSQL behind
 }
 
 // interrupt is how other goroutines reach what a session waits for.
@@ -180,6 +157,11 @@ func (s *Server) newSession(ctx context.Context, conn net.Conn) *session {
 		statements: map[string]*planner.Statement{},
 		portals:    map[string]*portal{},
 	}
+	if s.cfg.Upstream != nil {
+		c.handler = newProxied(c)
+	} else {
+		c.handler = &embedded{session: c, block: block{s: c}}
+	}
 	c.notify = c.report
 	c.in.Limit = maxStartupBytes
 	return c
@@ -206,12 +188,7 @@ func (s *session) end() {
 		s.server.leave()
 	}
 	s.conn.Close()
-	if s.up != nil {
-		s.interrupt.mu.Lock()
-		s.interrupt.up = nil
-		s.interrupt.mu.Unlock()
-		s.up.Stop()
-	}
+	s.handler.hangUpUpstream()
 	if s.pid != 0 {
 		s.log.Debug("session ended", "pid", s.pid)
 	}
@@ -249,8 +226,7 @@ func (s *session) run(v verdict) (parked bool) {
 				return false
 			}
 		case needUpstream, needTurn, needFacts, needClose, needAbort:
-			if err := s.consult(v); err != nil {
-				s.giveUp(err)
+			if !s.handler.consult(v) {
 				return false
 			}
 		case needInput:
@@ -274,9 +250,8 @@ func (s *session) run(v verdict) (parked bool) {
 // finish ends a session whose client has said so, or has broken the protocol: after
 // everything before that is answered.
 func (s *session) finish() {
-	// Of a series without its Sync PostgreSQL sends nothing either.
-	if s.flushAll() == nil && s.up != nil && s.up.Owes() && (s.broken != nil || !s.up.IsOpen()) {
-		_ = s.waiting(func(context.Context) error { return s.up.Settle() })
+	if s.flushAll() == nil {
+		s.handler.settle()
 	}
 	if s.broken != nil {
 		s.refuse(s.broken)
@@ -289,12 +264,12 @@ func (s *session) await() bool {
 	if s.flushAll() != nil {
 		return false
 	}
-	if s.up != nil && s.up.IsLost() {
-		s.giveUp(upstream.ErrLost)
+	if s.handler.isLost() {
+		s.handler.giveUp(upstream.ErrLost)
 		return false
 	}
 	if s.stopping.Load() {
-		s.lastStatement()
+		s.handler.lastStatement()
 		s.report(errShutdown)
 		s.farewell()
 		return false
@@ -309,7 +284,7 @@ func (s *session) await() bool {
 	switch {
 	case err == nil:
 		return true
-	case s.stopping.Load(), s.up != nil && s.up.IsLost():
+	case s.stopping.Load(), s.handler.isLost():
 		return s.await()
 	case errors.Is(err, context.DeadlineExceeded) || isTimeout(err):
 		s.report(pgerr.Fatalf(idleSessionTimeout, "terminating connection due to idle-session timeout"))
@@ -342,11 +317,22 @@ func (s *session) flush() error {
 
 // write writes to the client, between two frames of the upstream's.
 func (s *session) write(b []byte) error {
-	if s.up != nil {
-		return s.up.WriteToClient(b)
+	return s.handler.writeToClient(b)
+}
+
+// flushAll writes what the client waits for, and then what the upstream is to get: in
+// this order, since its answers come after the session's own.
+func (s *session) flushAll() error {
+	relaying := s.handler.unsent() > 0
+	if s.out.Due || relaying || len(s.out.Buf) > s.maxWaiting() {
+		if err := s.flush(); err != nil {
+			return err
+		}
 	}
-	_, err := s.conn.Write(b)
-	return err
+	if !relaying {
+		return nil
+	}
+	return s.handler.flushUpstream()
 }
 
 // farewell writes the last answers of a session. Whether they arrive changes
@@ -560,32 +546,12 @@ func (s *session) wanted(e *pgerr.Error) bool {
 
 // refresh derives what depends on the settings, if any of them changed.
 func (s *session) refresh() {
-	if s.server.cfg.Upstream != nil {
-		s.refreshFromUpstream()
-		return
-	}
-	if s.seen == s.vars.Version() && s.zone != nil {
-		return
-	}
-	s.seen = s.vars.Version()
-	s.standard = s.vars.StandardConformingStrings()
-	s.zone = s.vars.TimeZone()
-	s.caller.Scope.Branch = s.vars.Branch()
-	s.text = wire.TranscoderFor(s.vars.ClientEncoding())
-}
-
-// reportSettings tells the client which of its settings changed.
-func (s *session) reportSettings() {
-	for _, r := range s.vars.TakeReports() {
-		s.out.ParameterStatus(r.Name, r.Value)
-	}
+	s.handler.refreshSettings()
 }
 
 // ready ends the answer to a Query or a Sync.
 func (s *session) ready() {
-	if s.server.cfg.Upstream == nil {
-		s.reportSettings()
-	}
+	s.handler.reportSettings()
 	s.endUnit(s.inBlock())
-	s.out.ReadyForQuery(s.status())
+	s.out.ReadyForQuery(s.txState().Status())
 }

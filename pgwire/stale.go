@@ -19,7 +19,7 @@ func (p *portal) isOpenUpstream() bool {
 }
 
 // closeUpstream has the portal closed in the upstream with the next messages, if it is open.
-func (s *session) closeUpstream(p *portal) {
+func (s *proxied) closeUpstream(p *portal) {
 	if p.isOpenUpstream() {
 		s.conv.CloseLater(p.upstream)
 	}
@@ -27,7 +27,7 @@ func (s *session) closeUpstream(p *portal) {
 }
 
 // closeFirst makes sure that none is left before a message goes upstream that runs something.
-func (s *session) closeFirst(kind byte) verdict {
+func (s *proxied) closeFirst(kind byte) verdict {
 	if !s.conv.MustClose() || strings.IndexByte("QEF", kind) < 0 || s.up.Copying() {
 		return ourTurn
 	}
@@ -45,7 +45,7 @@ func (s *session) closeFirst(kind byte) verdict {
 }
 
 // closeStale closes them before the frame at the head is answered.
-func (s *session) closeStale() error {
+func (s *proxied) closeStale() error {
 	err := s.waiting(func(context.Context) error { return s.conv.CloseNow() })
 	if theirs, ok := errors.AsType[*upstream.Error](err); ok && theirs.IsOrdinary() {
 		s.failHead(theirs)

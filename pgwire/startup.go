@@ -12,7 +12,6 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jeroenrinzema/psql-wire/codes"
 
-	"raisinproxy/pgwire/settings"
 	"raisinproxy/pgwire/wire"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
@@ -60,12 +59,7 @@ func (s *session) startup() error {
 		return err
 	}
 	s.adopt()
-	if s.server.cfg.Upstream != nil {
-		err = s.prepareUpstream(parameters)
-	} else {
-		err = s.applyParameters(parameters)
-	}
-	if err != nil {
+	if err := s.handler.begin(parameters); err != nil {
 		return err
 	}
 	s.conn.SetDeadline(time.Time{})
@@ -210,54 +204,6 @@ func (s *session) readParameters(version uint32, packet []byte) ([]wire.Paramete
 	return parameters, nil
 }
 
-// applyParameters makes the client's settings the ones that RESET goes back to.
-// Those of options come first, so that a parameter of its own wins.
-func (s *session) applyParameters(parameters []wire.Parameter) error {
-	for _, p := range parameters {
-		if p.Name != "options" {
-			continue
-		}
-		parsed, err := parseOptions(p.Value)
-		if err != nil {
-			return err
-		}
-		for _, o := range parsed {
-			if err := s.setStartup(o); err != nil {
-				return err
-			}
-		}
-	}
-	for _, p := range parameters {
-		switch p.Name {
-		case "user", "database", "options":
-		case "replication":
-			if on, ok := datum.ParseBool(p.Value); !ok || on {
-				return pgerr.Fatalf(codes.FeatureNotSupported, "a replication connection needs an [upstream]")
-			}
-		default:
-			if err := s.setStartup(p); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// setStartup gives one setting the client's value, which SHOW must be able to tell.
-func (s *session) setStartup(p wire.Parameter) error {
-	if err := s.vars.SetStartup(p.Name, p.Value); err != nil {
-		return fatal(err)
-	}
-	shown, err := s.vars.Show(p.Name)
-	if err == nil {
-		err = settings.ValidUTF8([]byte(shown))
-	}
-	if err != nil {
-		return fatal(err)
-	}
-	return nil
-}
-
 func fatal(err error) error {
 	e := *pgerr.From(err)
 	e.Severity = pgerr.SeverityFatal
@@ -324,13 +270,7 @@ func splitOptions(options string) []string {
 // greet sends everything from the parameters to the first ReadyForQuery.
 func (s *session) greet() {
 	s.server.register(s)
-	if s.server.cfg.Upstream != nil {
-		s.reportGreeting()
-	} else {
-		for _, p := range s.vars.Reported() {
-			s.out.ParameterStatus(p.Name, p.Value)
-		}
-	}
+	s.handler.reportGreeting()
 	s.out.Message(&pgproto3.BackendKeyData{ProcessID: uint32(s.pid), SecretKey: binary.BigEndian.AppendUint32(nil, s.secret)})
 	s.out.ReadyForQuery(wire.StatusIdle)
 	s.refresh()

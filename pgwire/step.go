@@ -38,14 +38,8 @@ const (
 // input and says so.
 func (s *session) step() verdict {
 	for !s.over {
-		if s.mustAbort {
-			return needAbort
-		}
-		if s.long > 0 {
-			s.passLong()
-			if s.long > 0 {
-				return needInput
-			}
+		if v := s.handler.before(); v != ourTurn {
+			return v
 		}
 		kind, body, ok, bad := s.in.Peek()
 		if bad != nil {
@@ -53,12 +47,12 @@ func (s *session) step() verdict {
 			return finished
 		}
 		if !ok {
-			return s.startLong()
+			return s.handler.partial()
 		}
 		if s.unit.open() && !s.mayWait(true) {
 			return needCall // if it fails something is to be given back
 		}
-		if v := s.dispatch(kind, body); v != needInput {
+		if v := s.handler.dispatch(kind, body); v != needInput {
 			return v
 		}
 		s.answered(body)
@@ -75,10 +69,10 @@ func (s *session) once() verdict {
 	if !ok {
 		return needInput
 	}
-	v := s.dispatch(kind, body)
+	v := s.handler.dispatch(kind, body)
 	if v == needPlan { // the cache does not keep every plan, and the next look would not find it
 		s.plan()
-		v = s.dispatch(kind, body)
+		v = s.handler.dispatch(kind, body)
 	}
 	if v == needInput {
 		s.answered(body)
@@ -103,40 +97,6 @@ func (s *session) takeHead() {
 		s.in.Skip(body)
 		s.headTaken = true
 	}
-}
-
-// dispatch answers one frame. needInput means that it is done.
-func (s *session) dispatch(kind byte, body []byte) verdict {
-	if s.server.cfg.Upstream != nil {
-		return s.route(kind, body)
-	}
-	switch kind {
-	case 'Q':
-		return s.extendedOrSkip(s.query, body)
-	case 'P':
-		return s.extendedOrSkip(s.parse, body)
-	case 'B':
-		return s.extendedOrSkip(s.bind, body)
-	case 'D':
-		return s.extendedOrSkip(s.describe, body)
-	case 'E':
-		return s.extendedOrSkip(s.execute, body)
-	case 'C':
-		return s.extendedOrSkip(s.close, body)
-	case 'H':
-		return s.extendedOrSkip(s.flushRequest, body)
-	case 'S':
-		s.sync(body)
-		return needInput
-	case 'X':
-		return finished
-	case 'd', 'c', 'f':
-		return needInput // what is left of a COPY that failed
-	case 'F':
-		return s.extendedOrSkip(s.functionCall, body)
-	}
-	s.report(pgerr.Fatalf(codes.ProtocolViolation, "invalid frontend message type %d", kind))
-	return finished
 }
 
 var errFormat = pgerr.Newf(codes.ProtocolViolation, "invalid message format")

@@ -24,7 +24,7 @@ const (
 )
 
 // upstreamHas says whether the upstream has a prepared statement or a portal of that name.
-func (s *session) upstreamHas(name, there string) (found bool, err error) {
+func (s *proxied) upstreamHas(name, there string) (found bool, err error) {
 	if !s.blocking {
 		err = s.waiting(func(context.Context) error {
 			found, err = s.askForName(name, there)
@@ -35,7 +35,7 @@ func (s *session) upstreamHas(name, there string) (found bool, err error) {
 	return s.askForName(name, there)
 }
 
-func (s *session) askForName(name, there string) (found bool, err error) {
+func (s *proxied) askForName(name, there string) (found bool, err error) {
 	encoded, err := s.text.ToClient(name)
 	if err != nil {
 		return false, err
@@ -53,14 +53,14 @@ func (s *session) askForName(name, there string) (found bool, err error) {
 
 // parseTaken is the Parse of a text of the upstream's under a name that is taken here. What
 // is wrong with the text is told first.
-func (s *session) parseTaken(name string, text []byte, declared []datum.Type) error {
+func (s *proxied) parseTaken(name string, text []byte, declared []datum.Type) error {
 	s.up.OpenPipeline()
 	return s.takenUnless(name, 0, upstream.Prepare(upstream.Probe, string(text), wire.Oids(declared)))
 }
 
 // takenUnless is the error of messages, whose positions are shift characters before those
 // of the client's text; else that the name is taken.
-func (s *session) takenUnless(name string, shift int, messages upstream.Messages) error {
+func (s *proxied) takenUnless(name string, shift int, messages upstream.Messages) error {
 	err := s.conv.Say(upstream.Part{Messages: messages, Fail: func(body []byte) error { return shifted(body, shift) }})
 	if err == nil {
 		err = errStatementExists(name)
@@ -79,7 +79,7 @@ func shifted(body []byte, by int) error {
 
 // prepareTaken is the PREPARE of a statement of the upstream's under a name that is taken
 // here.
-func (s *session) prepareTaken(st *planner.Statement) error {
+func (s *proxied) prepareTaken(st *planner.Statement) error {
 	sql, shift := st.ExecuteAs(string(upstream.Probe))
 	if st.Standard != s.standard {
 		sql = planner.Portable(sql, st.Standard)
@@ -95,9 +95,9 @@ func (s *session) prepareTaken(st *planner.Statement) error {
 
 // routeBind is a Bind of a statement of ours or not, to a portal whose name no other of ours
 // has.
-func (s *session) routeBind(portal, body []byte, ours bool) verdict {
+func (s *proxied) routeBind(portal, body []byte, ours bool) verdict {
 	switch {
-	case len(portal) == 0 || s.up == nil:
+	case len(portal) == 0:
 	case !ours:
 		s.up.NamePortal()
 	case s.up.Marks().Portals && !s.blocking:

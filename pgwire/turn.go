@@ -13,8 +13,8 @@ import (
 
 // turn makes sure that an answer of ours may be given now. calls says that it may
 // depend on what only the upstream knows.
-func (s *session) turn(calls bool) verdict {
-	if s.up == nil {
+func (s *proxied) turn(calls bool) verdict {
+	if !s.up.IsOpened() {
 		return ourTurn
 	}
 	settled, seriesFailed := s.up.Settled()
@@ -33,7 +33,7 @@ func (s *session) turn(calls bool) verdict {
 }
 
 // takeTurn waits until the upstream owes nothing.
-func (s *session) takeTurn() error {
+func (s *proxied) takeTurn() error {
 	if s.holding() {
 		err := s.waiting(func(context.Context) error { return s.drainHeld() })
 		if _, theirs := errors.AsType[*upstream.Error](err); theirs || errors.Is(err, errSeriesFailed) {
@@ -50,9 +50,9 @@ func (s *session) takeTurn() error {
 
 // settlePortals finds out, before a message about a portal, whether those of ours have
 // ended with a transaction that the upstream has not answered for yet.
-func (s *session) settlePortals(kind byte) verdict {
+func (s *proxied) settlePortals(kind byte) verdict {
 	ours := len(s.portals) > 0 || s.unnamedPortal.state != portalAbsent
-	if s.up == nil || !ours || strings.IndexByte("BDEC", kind) < 0 {
+	if !s.up.IsOpened() || !ours || strings.IndexByte("BDEC", kind) < 0 {
 		return ourTurn
 	}
 	if s.up.OwesReady() {
@@ -65,22 +65,21 @@ func (s *session) settlePortals(kind byte) verdict {
 // followTransaction drops the portals of transactions that have ended upstream. Where one has
 // gone back, maybe to a savepoint only, those go of which nobody but us could say whether
 // they still exist: their calls must not be made if they do not.
-func (s *session) followTransaction() {
-	marks := s.up.Marks()
-	ended, wentBack := marks.Ended, marks.WentBack
+func (s *proxied) followTransaction() {
+	now := s.up.Marks()
 	switch {
-	case ended != s.seenEnded:
+	case now.Ended != s.seen.Ended:
 		s.endPortals()
 		s.unit.block = nil
 		s.tellBlock()
-	case wentBack != s.seenWentBack:
+	case now.WentBack != s.seen.WentBack:
 		s.endUnopened()
 	}
-	s.seenEnded, s.seenWentBack = ended, wentBack
+	s.seen.Ended, s.seen.WentBack = now.Ended, now.WentBack
 }
 
 // endUnopened drops the portals that the upstream has no part of yet.
-func (s *session) endUnopened() {
+func (s *proxied) endUnopened() {
 	for name, p := range s.portals {
 		if !p.isOpenUpstream() {
 			s.dropNamedPortal(name)

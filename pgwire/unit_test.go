@@ -44,7 +44,7 @@ func TestRowsOfAFailedUnit(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := newSession(t)
-			s.alone = wire.ImplicitTransaction
+			s.handler.(*embedded).block.state = wire.ImplicitTransaction
 			all := ""
 			for i, answers := range test.statements {
 				s.unit.begin(int64(len(all)), false)

@@ -35,7 +35,7 @@ const defaultBranch = "main"
 // prepareUpstream finds out how to greet the client: as its own upstream connection does,
 // or, if that is to be opened at its first use, as another one of the same kind was greeted
 // before. A connection for replication is opened at once.
-func (s *session) prepareUpstream(parameters []wire.Parameter) error {
+func (s *proxied) prepareUpstream(parameters []wire.Parameter) error {
 	s.parameters = upstreamParameters(parameters)
 	s.replicates = replicates(parameters)
 	u := s.server.cfg.Upstream
@@ -54,14 +54,14 @@ func (s *session) prepareUpstream(parameters []wire.Parameter) error {
 }
 
 // reportGreeting tells the client the settings of its upstream, in a fixed order.
-func (s *session) reportGreeting() {
+func (s *proxied) reportGreeting() {
 	for _, n := range s.welcome {
 		s.report(&pgerr.Error{Severity: n.Severity, Code: codes.Code(n.Code), Message: n.Message, Detail: n.Detail, Hint: n.Hint})
 	}
 	for _, name := range inOrder(s.greeted) {
 		s.out.ParameterStatus(name, s.greeted[name])
 	}
-	if s.up != nil {
+	if s.up.IsOpened() {
 		s.startRelay()
 	}
 }
@@ -75,7 +75,7 @@ func inOrder(params map[string]string) []string {
 
 // startRelay lets answers come, and tells the client of settings that are not as it was
 // greeted.
-func (s *session) startRelay() {
+func (s *proxied) startRelay() {
 	s.interrupt.mu.Lock()
 	s.interrupt.up = s.up
 	s.interrupt.mu.Unlock()
@@ -91,8 +91,8 @@ func (s *session) startRelay() {
 	s.up.Start(func() { s.conn.SetReadDeadline(longAgo) })
 }
 
-// consult does what stands between a frame and its answer.
-func (s *session) consult(v verdict) error {
+// clear does what stands between a frame and its answer.
+func (s *proxied) clear(v verdict) error {
 	switch v {
 	case needUpstream:
 		err := s.waiting(s.openUpstream)
@@ -118,11 +118,8 @@ func (s *session) consult(v verdict) error {
 
 // giveUp ends the session because its upstream is gone or cannot be had. A client that
 // the upstream has told so itself is not told again.
-func (s *session) giveUp(err error) {
-	told, lastWords := false, []byte(nil)
-	if s.up != nil {
-		told, lastWords = s.up.HasTold()
-	}
+func (s *proxied) giveUp(err error) {
+	told, lastWords := s.up.HasTold()
 	if took, unknown := s.mayHaveCommitted(); unknown {
 		if !told {
 			s.report(s.outcomeUnknown(err, took))
@@ -151,45 +148,30 @@ func (s *session) giveUp(err error) {
 	s.farewell()
 }
 
-// flushAll writes what the client waits for, and then what the upstream is to get: in
-// this order, since its answers come after ours.
-func (s *session) flushAll() error {
-	relaying := s.up != nil && s.up.Unsent() > 0
-	if s.out.Due || relaying || len(s.out.Buf) > s.maxWaiting() {
-		if err := s.flush(); err != nil {
-			return err
-		}
-	}
-	if !relaying {
-		return nil
-	}
-	return s.up.Flush()
-}
-
 // lastStatement lets the upstream finish what it is doing before the session ends with
 // the server.
-func (s *session) lastStatement() {
-	if s.up != nil && s.up.Owes() && !s.up.IsOpen() {
+func (s *proxied) lastStatement() {
+	if s.up.Owes() && !s.up.IsOpen() {
 		_ = s.up.Settle()
 	}
 }
 
 // refreshFromUpstream is refresh by what the upstream reports.
-func (s *session) refreshFromUpstream() {
+func (s *proxied) refreshFromUpstream() {
 	if s.ahead {
 		if s.up.IsOpen() {
 			return
 		}
 		s.ahead, s.zone = false, nil
 	}
-	version, param := uint64(0), func(name string) string { return s.greeted[name] }
-	if s.up != nil {
-		version, param = s.up.Version()+1, s.up.Param
+	version, param := s.up.Version(), s.up.Param
+	if !s.up.IsOpened() {
+		param = func(name string) string { return s.greeted[name] }
 	}
-	if s.zone != nil && s.seen == version {
+	if s.zone != nil && s.session.seen == version {
 		return
 	}
-	s.seen, s.zone = version, time.UTC
+	s.session.seen, s.zone = version, time.UTC
 	s.standard = param("standard_conforming_strings") != "off"
 	s.text = wire.TranscoderFor(param("client_encoding"))
 }

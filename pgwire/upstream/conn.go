@@ -64,19 +64,25 @@ type Conn struct {
 // ErrLost is what a client is told whose upstream went away in silence.
 var ErrLost = pgerr.Fatalf(codes.ConnectionFailure, "the upstream has closed the connection")
 
-// NewConn begins with a connection that has been greeted. Start lets answers come.
-func NewConn(hijacked *pgconn.HijackedConn, client net.Conn) *Conn {
-	c := &Conn{
-		conn:   hijacked.Conn,
-		client: client,
-		opened: hijacked,
-		ledger: NewLedger(hijacked.TxStatus),
-		params: hijacked.ParameterStatuses,
-		pid:    hijacked.PID,
-	}
+// NewConn is a connection that is not open yet: nothing was sent on it, so it owes nothing.
+func NewConn() *Conn {
+	c := &Conn{ledger: NewLedger(wire.StatusIdle)}
 	c.cond.L = &c.mu
 	return c
 }
+
+// Open goes on with a connection that has been greeted, for a client. Start lets answers come.
+func (c *Conn) Open(hijacked *pgconn.HijackedConn, client net.Conn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.conn, c.client, c.opened = hijacked.Conn, client, hijacked
+	c.ledger = NewLedger(hijacked.TxStatus)
+	c.params, c.pid = hijacked.ParameterStatuses, hijacked.PID
+	c.version++
+}
+
+// IsOpened says whether it is open, or was. Only Open, in the session's goroutine, changes that.
+func (c *Conn) IsOpened() bool { return c.conn != nil }
 
 // Settle makes the upstream answer what it owes, and waits until it has. Another
 // message to it, or to the client, may follow then.
@@ -154,6 +160,9 @@ func (c *Conn) lose(why error) {
 // Stop ends the upstream's session, cancelling what it still does, and waits for the
 // pump.
 func (c *Conn) Stop() {
+	if !c.IsOpened() {
+		return
+	}
 	if c.ids != nil {
 		c.ids.end(c.key(), c.shown)
 	}

@@ -51,7 +51,7 @@ func FuzzForward(f *testing.F) {
 	f.Add([]byte{'Z', 0, 0, 0, 0, 'T', 0xFF, 0xFF, 0xFF, 0xFF}, 9)
 	f.Fuzz(func(t *testing.T, input []byte, cut int) {
 		client := newScript(nil, 1)
-		r := NewConn(&pgconn.HijackedConn{Conn: newScript(input, cut), ParameterStatuses: map[string]string{}, PID: 7}, client)
+		r := openConn(&pgconn.HijackedConn{Conn: newScript(input, cut), ParameterStatuses: map[string]string{}, PID: 7}, client)
 		if err := r.forward(); err == nil {
 			t.Error("an upstream that is gone is no error")
 		}
@@ -77,7 +77,7 @@ func FuzzReader(f *testing.F) {
 		}
 		read := func(cut int) (visited, passed string) {
 			client := &listener{}
-			conversation := NewConversation(NewConn(&pgconn.HijackedConn{Conn: newScript(nil, 1)}, newScript(nil, 1)), client)
+			conversation := NewConversation(openConn(&pgconn.HijackedConn{Conn: newScript(nil, 1)}, newScript(nil, 1)), client)
 			var seen strings.Builder
 			r := reader{c: conversation, bulk: bulk, visit: func(kind byte, body []byte) error {
 				seen.WriteByte(kind)
@@ -106,3 +106,9 @@ func (l *listener) Pass(rows []byte)  { l.got.Write(rows) }
 func (*listener) Flush(bool) error    { return nil }
 func (*listener) MostWaiting() int    { return 0 }
 func (*listener) CopyIn() error       { return nil }
+
+func openConn(hijacked *pgconn.HijackedConn, client net.Conn) *Conn {
+	c := NewConn()
+	c.Open(hijacked, client)
+	return c
+}
