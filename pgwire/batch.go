@@ -28,7 +28,7 @@ type batch struct {
 func (s *proxied) queryBatch(script *planner.Script) {
 	s.announce(script)
 	s.holdParameters()
-	b := &batch{s: s, standard: s.standard}
+	b := &batch{s: s, standard: s.view.standard}
 	err := b.run(script)
 	if err == nil && b.hidden {
 		err = b.commit()
@@ -137,7 +137,7 @@ func (b *batch) failed(err error) error {
 		return err
 	}
 	if status, _ := b.s.up.Transaction(); ok && status == wire.StatusIdle && !b.hidden { // it is that of a COMMIT
-		theirs.Response.Detail = withDetail(theirs.Response.Detail, b.s.text.Best(describe("The block took: ", b.s.unit.block)))
+		theirs.Response.Detail = withDetail(theirs.Response.Detail, b.s.view.text.Best(describe("The block took: ", b.s.unit.block)))
 	}
 	b.s.fail(err)
 	if b.s.over {
@@ -228,10 +228,10 @@ func (b *batch) end(st *planner.Statement) error {
 // relay sends one statement upstream and passes its answers on. In its query before
 // characters stand before it.
 func (b *batch) relay(text string, before int) error {
-	if b.s.refresh(); b.standard != b.s.standard {
+	if b.s.refresh(); b.standard != b.s.view.standard {
 		text = planner.Portable(text, b.standard)
 	}
-	encoded, err := b.s.text.ToClient(text)
+	encoded, err := b.s.view.text.ToClient(text)
 	if err != nil {
 		return err
 	}
@@ -255,9 +255,9 @@ func (b *batch) control(text string) error { return b.s.conv.Command(text) }
 func (s *proxied) isOurStatement(st *planner.Statement) bool {
 	switch a := st.Action.(type) {
 	case *planner.Execute:
-		return s.statements[nameKey(a.Name)] != nil
+		return s.objects.statements[nameKey(a.Name)] != nil
 	case *planner.Deallocate:
-		return a.Name != "" && s.statements[nameKey(a.Name)] != nil
+		return a.Name != "" && s.objects.statements[nameKey(a.Name)] != nil
 	}
 	return s.executesWithin(st) || s.preparesOurs(st) || isEmptyBranch(st)
 }

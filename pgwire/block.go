@@ -23,7 +23,7 @@ func (b *block) beginImplicit() {
 	if b.state == wire.NoTransaction {
 		b.state = wire.ImplicitTransaction
 		b.s.started = time.Time{}
-		b.s.vars.Begin()
+		b.s.view.vars.Begin()
 	}
 }
 
@@ -37,9 +37,9 @@ func (b *block) endImplicit() {
 // end ends the transaction and with it every portal.
 func (b *block) end(commit bool) {
 	if commit {
-		b.s.vars.Commit()
+		b.s.view.vars.Commit()
 	} else {
-		b.s.vars.Rollback()
+		b.s.view.vars.Rollback()
 	}
 	b.state, b.s.pipelined = wire.NoTransaction, false
 	b.s.unit.succeed(false)
@@ -52,7 +52,7 @@ func (b *block) abort() {
 	switch b.state {
 	case wire.InBlock:
 		b.state = wire.FailedBlock
-		b.s.vars.Fail()
+		b.s.view.vars.Fail()
 	case wire.ImplicitTransaction:
 		b.end(false)
 	}
@@ -72,7 +72,7 @@ func (b *block) control(t *planner.Transaction) (tag string, err error) {
 		return "", pgerr.Newf(codes.NoActiveSQLTransaction, "%s can only be used in transaction blocks", savepointCommands[t.Kind])
 	}
 	if t.Kind == planner.Savepoint {
-		b.s.vars.Savepoint()
+		b.s.view.vars.Savepoint()
 		b.s.savepoints = append(b.s.savepoints, t.Savepoint)
 		return t.Tag, nil
 	}
@@ -136,12 +136,12 @@ func (b *block) none(t *planner.Transaction, chain string, commit bool) error {
 // finishBlock ends an explicit transaction, and with AND CHAIN begins another of
 // the same characteristics.
 func (b *block) finish(t *planner.Transaction, commit bool) error {
-	characteristics := b.s.vars.Characteristics()
+	characteristics := b.s.view.vars.Characteristics()
 	b.end(commit)
 	if t.Chain {
 		b.state = wire.InBlock
 		b.s.started = time.Time{}
-		b.s.vars.BeginWith(characteristics)
+		b.s.view.vars.BeginWith(characteristics)
 	}
 	return nil
 }
@@ -157,14 +157,14 @@ func (b *block) endSavepoint(t *planner.Transaction) error {
 		return pgerr.Newf(codes.InvalidSavepointSpecification, "savepoint \"%s\" does not exist", t.Savepoint)
 	}
 	if t.Kind == planner.ReleaseSavepoint {
-		b.s.vars.ReleaseTo(depth)
+		b.s.view.vars.ReleaseTo(depth)
 		b.s.savepoints = b.s.savepoints[:depth-1]
 		return nil
 	}
-	b.s.vars.RollbackTo(depth)
+	b.s.view.vars.RollbackTo(depth)
 	b.s.savepoints = b.s.savepoints[:depth]
 	b.state = wire.InBlock
-	for name, p := range b.s.portals {
+	for name, p := range b.s.objects.portals {
 		if p.depth >= depth {
 			b.s.dropNamedPortal(name)
 		}

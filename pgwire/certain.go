@@ -34,7 +34,7 @@ func (s *proxied) ask(m *planner.Mixed, facts *factReader) ([]upstream.Part, err
 	}
 	values, types := make([]wire.RawValue, len(q.Parameters)), make([]uint32, len(q.Parameters))
 	for i, parameter := range q.Parameters {
-		encoded, err := s.text.ToClient(parameter)
+		encoded, err := s.view.text.ToClient(parameter)
 		if err != nil {
 			return nil, err
 		}

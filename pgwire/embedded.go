@@ -28,7 +28,7 @@ func (s *embedded) begin(parameters []wire.Parameter) error {
 }
 
 func (s *embedded) reportGreeting() {
-	for _, p := range s.vars.Reported() {
+	for _, p := range s.view.vars.Reported() {
 		s.out.ParameterStatus(p.Name, p.Value)
 	}
 }
@@ -104,10 +104,10 @@ func (s *embedded) applyParameters(parameters []wire.Parameter) error {
 
 // setStartup gives one setting the client's value, which SHOW must be able to tell.
 func (s *embedded) setStartup(p wire.Parameter) error {
-	if err := s.vars.SetStartup(p.Name, p.Value); err != nil {
+	if err := s.view.vars.SetStartup(p.Name, p.Value); err != nil {
 		return fatal(err)
 	}
-	shown, err := s.vars.Show(p.Name)
+	shown, err := s.view.vars.Show(p.Name)
 	if err == nil {
 		err = settings.ValidUTF8([]byte(shown))
 	}
@@ -137,26 +137,26 @@ func (s *embedded) controlTransaction(_ *planner.Statement, t *planner.Transacti
 }
 
 func (s *embedded) refreshSettings() {
-	if s.seen == s.vars.Version() && s.zone != nil {
+	if s.view.seen == s.view.vars.Version() && s.view.zone != nil {
 		return
 	}
-	s.seen = s.vars.Version()
-	s.standard = s.vars.StandardConformingStrings()
-	s.zone = s.vars.TimeZone()
-	s.caller.Scope.Branch = s.vars.Branch()
-	s.text = wire.TranscoderFor(s.vars.ClientEncoding())
+	s.view.seen = s.view.vars.Version()
+	s.view.standard = s.view.vars.StandardConformingStrings()
+	s.view.zone = s.view.vars.TimeZone()
+	s.caller.Scope.Branch = s.view.vars.Branch()
+	s.view.text = wire.TranscoderFor(s.view.vars.ClientEncoding())
 }
 
 // beforeCall: the statement itself may have changed the branch.
 func (s *embedded) beforeCall() { s.refresh() }
 
 func (s *embedded) reportSettings() {
-	for _, r := range s.vars.TakeReports() {
+	for _, r := range s.view.vars.TakeReports() {
 		s.out.ParameterStatus(r.Name, r.Value)
 	}
 }
 
-func (s *embedded) statementTimeout() time.Duration { return s.vars.StatementTimeout() }
+func (s *embedded) statementTimeout() time.Duration { return s.view.vars.StatementTimeout() }
 
 // What follows is about an upstream, and there is none: statements that need one are refused by the planner.
 
@@ -179,9 +179,9 @@ func (s *embedded) closePortal(*portal)               {}
 var errNoUpstream = pgerr.Newf(codes.Internal, "a statement that needs an [upstream] was not refused")
 
 func (s *embedded) forgetUnnamed() {
-	s.unnamed = nil
+	s.objects.unnamed = nil
 	if s.block.state != wire.FailedBlock {
-		s.unnamedPortal.state = portalAbsent
+		s.objects.unnamedPortal.state = portalAbsent
 	}
 }
 

@@ -25,7 +25,7 @@ var _ planner.Env = (*session)(nil)
 // Call evaluates one call.
 func (s *session) Call(f *sqlfuncs.Function, args []datum.Datum) (sqlfuncs.Row, error) {
 	s.handler.beforeCall()
-	if s.text.Unsafe { // since the statement was prepared
+	if s.view.text.Unsafe { // since the statement was prepared
 		return sqlfuncs.Row{}, wire.ErrEncoding
 	}
 	if s.caller.Scope.Branch == "" { // the upstream takes that for a setting; nothing may be taken for another branch
@@ -101,14 +101,14 @@ func (s *session) Now(kind planner.TimeKind) time.Time {
 
 // Setting reads a run-time parameter.
 func (s *session) Setting(name string) (string, bool) {
-	value, ok, err := s.vars.Lookup(name)
+	value, ok, err := s.view.vars.Lookup(name)
 	return value, ok && err == nil
 }
 
 // Settings are the rows of pg_settings.
 func (s *session) Settings() []planner.Setting {
 	var all []planner.Setting
-	for _, d := range s.vars.Describe() {
+	for _, d := range s.view.vars.Describe() {
 		all = append(all, planner.Setting{
 			Name: d.Name, Setting: d.Setting, Unit: d.Unit, Description: d.Text, Context: d.Context, Type: d.Kind, Min: d.Min, Max: d.Max, Enum: d.Enum,
 		})
@@ -118,16 +118,16 @@ func (s *session) Settings() []planner.Setting {
 
 // SetSetting is set_config.
 func (s *session) SetSetting(name, value string, local bool) (string, error) {
-	if err := s.vars.Set(name, value, local); err != nil {
+	if err := s.view.vars.Set(name, value, local); err != nil {
 		return "", err
 	}
 	s.passNotices()
-	return s.vars.Show(name)
+	return s.view.vars.Show(name)
 }
 
 // passNotices sends what a change of a setting has to say.
 func (s *session) passNotices() {
-	for _, n := range s.vars.TakeNotices() {
+	for _, n := range s.view.vars.TakeNotices() {
 		s.report(n)
 	}
 }
@@ -135,14 +135,14 @@ func (s *session) passNotices() {
 // show makes the rows of SHOW.
 func (s *session) show(action planner.Action) ([][]datum.Datum, error) {
 	if show, ok := action.(*planner.Show); ok {
-		value, err := s.vars.Show(show.Name)
+		value, err := s.view.vars.Show(show.Name)
 		if err != nil {
 			return nil, err
 		}
 		return [][]datum.Datum{{datum.OfText(value)}}, nil
 	}
 	var rows [][]datum.Datum
-	for _, r := range s.vars.All() {
+	for _, r := range s.view.vars.All() {
 		rows = append(rows, []datum.Datum{datum.OfText(r.Name), datum.OfText(r.Setting), datum.OfText(r.Description)})
 	}
 	return rows, nil
@@ -156,7 +156,7 @@ func (s *session) command(st *planner.Statement) (tag string, err error) {
 	case *planner.Set:
 		return a.Tag, s.set(a)
 	case *planner.ResetAll:
-		s.vars.ResetAll()
+		s.view.vars.ResetAll()
 		return "RESET", nil
 	case *planner.Prepare:
 		return "PREPARE", s.keep(a.Name, a.Statement)
@@ -182,9 +182,9 @@ func (s *session) set(a *planner.Set) error {
 		var err error
 		switch {
 		case m.Default && a.Tag == "RESET":
-			err = s.vars.Reset(m.Name)
+			err = s.view.vars.Reset(m.Name)
 		case m.Default:
-			err = s.vars.SetToDefault(m.Name, a.Local)
+			err = s.view.vars.SetToDefault(m.Name, a.Local)
 		default:
 			err = s.setMode(m, a.Local)
 		}
@@ -202,11 +202,11 @@ func (s *session) setMode(m planner.Mode, local bool) error {
 	for i, v := range m.Values {
 		args[i] = settings.Argument{Text: v.Text, Number: v.Number}
 	}
-	value, err := s.vars.Flatten(m.Name, args)
+	value, err := s.view.vars.Flatten(m.Name, args)
 	if err != nil {
 		return err
 	}
-	return s.vars.Set(m.Name, value, local)
+	return s.view.vars.Set(m.Name, value, local)
 }
 
 func (s *session) deallocate(name string) (tag string, err error) {
@@ -233,10 +233,10 @@ func (s *session) discard(tag string) error {
 	}
 	s.dropNamedPortals()
 	s.dropStatements()
-	if err := s.vars.Reset("session_authorization"); err != nil {
+	if err := s.view.vars.Reset("session_authorization"); err != nil {
 		return err
 	}
-	s.vars.ResetAll()
+	s.view.vars.ResetAll()
 	return nil
 }
 
@@ -245,7 +245,7 @@ func (s *session) closeCursor(name string) (tag string, err error) {
 		s.dropNamedPortals()
 		return "CLOSE CURSOR ALL", nil
 	}
-	if s.portals[name] == nil {
+	if s.objects.portals[name] == nil {
 		return "", pgerr.Newf(codes.InvalidCursorName, "cursor \"%s\" does not exist", name)
 	}
 	s.dropNamedPortal(name)

@@ -84,7 +84,7 @@ func (s *session) adopt() {
 		s.conn.SetReadDeadline(longAgo)
 		s.conn.SetWriteDeadline(time.Now().Add(lastWords))
 	} else {
-		s.conn.SetDeadline(s.startBy)
+		s.conn.SetDeadline(s.login.startBy)
 	}
 }
 

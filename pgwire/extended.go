@@ -35,11 +35,11 @@ func (s *session) parse(body []byte) verdict {
 	if bad := m.Done(); bad != nil {
 		return s.failSeries(bad)
 	}
-	text, err := s.text.FromClient(raw)
+	text, err := s.view.text.FromClient(raw)
 	if err != nil {
 		return s.failSeries(err)
 	}
-	script, ok := s.lookup(text, planner.Options{Standard: s.standard, Prepared: true, Types: declared})
+	script, ok := s.lookup(text, planner.Options{Standard: s.view.standard, Prepared: true, Types: declared})
 	if !ok {
 		return needPlan
 	}
@@ -52,7 +52,7 @@ func (s *session) parse(body []byte) verdict {
 	}
 	s.beginImplicit()
 	if len(name) == 0 {
-		s.unnamed = nil // even if the new one fails
+		s.objects.unnamed = nil // even if the new one fails
 		s.handler.shadowStatement()
 	}
 	s.announce(script)
@@ -63,7 +63,7 @@ func (s *session) parse(body []byte) verdict {
 		return s.failSeries(err)
 	}
 	if len(name) == 0 {
-		s.unnamed = st
+		s.objects.unnamed = st
 	} else if err := s.keep(string(name), st); err != nil {
 		return s.failSeries(err)
 	}
@@ -94,7 +94,7 @@ func (s *session) prepared(script *planner.Script, declared []datum.Type) (*plan
 		return nil, err
 	}
 	if show, ok := st.Action.(*planner.Show); ok {
-		if _, err := s.vars.Show(show.Name); err != nil {
+		if _, err := s.view.vars.Show(show.Name); err != nil {
 			return nil, err
 		}
 	}
@@ -121,7 +121,7 @@ func (s *session) name(m *wire.Body) []byte {
 
 func (s *session) convertName(m *wire.Body, raw []byte) []byte {
 	s.refresh()
-	name, err := s.text.FromClient(raw)
+	name, err := s.view.text.FromClient(raw)
 	if err == nil {
 		err = settings.ValidUTF8(name)
 	}
@@ -144,7 +144,7 @@ func errStatementExists(name string) error {
 // keep stores a named prepared statement, of the protocol or of SQL: they share
 // their names.
 func (s *session) keep(name string, st *planner.Statement) error {
-	taken := s.statements[nameKey(name)] != nil
+	taken := s.objects.statements[nameKey(name)] != nil
 	if !taken {
 		var err error
 		if taken, err = s.handler.hasStatement(name); err != nil {
@@ -157,14 +157,14 @@ func (s *session) keep(name string, st *planner.Statement) error {
 	if err := s.roomForStatement(); err != nil {
 		return err
 	}
-	s.statements[nameKey(name)] = st
-	s.statementBytes += statementBytes(st)
+	s.objects.statements[nameKey(name)] = st
+	s.objects.statementBytes += statementBytes(st)
 	return nil
 }
 
 // statement finds a prepared statement.
 func (s *session) statement(name string) (*planner.Statement, error) {
-	if st := s.statements[nameKey(name)]; st != nil {
+	if st := s.objects.statements[nameKey(name)]; st != nil {
 		return st, nil
 	}
 	return nil, pgerr.Newf(codes.InvalidSQLStatementName, "prepared statement \"%s\" does not exist", name)
@@ -173,12 +173,12 @@ func (s *session) statement(name string) (*planner.Statement, error) {
 // statementOf is statement for a name of the protocol, where "" is the unnamed one.
 func (s *session) statementOf(name []byte) (*planner.Statement, error) {
 	switch {
-	case len(name) == 0 && s.unnamed == nil:
+	case len(name) == 0 && s.objects.unnamed == nil:
 		return nil, pgerr.Newf(codes.InvalidSQLStatementName, "unnamed prepared statement does not exist")
 	case len(name) == 0:
-		return s.unnamed, nil
+		return s.objects.unnamed, nil
 	}
-	if st := s.statements[string(nameKey(name))]; st != nil {
+	if st := s.objects.statements[string(nameKey(name))]; st != nil {
 		return st, nil
 	}
 	return s.statement(string(name)) // for its error
@@ -218,9 +218,9 @@ func (s *session) bind(body []byte) verdict {
 		s.dropPortal(p)
 		return s.failSeries(err)
 	}
-	if p != &s.unnamedPortal {
+	if p != &s.objects.unnamedPortal {
 		p.kept = portalBytes(p)
-		s.portalBytes += p.kept
+		s.objects.portalBytes += p.kept
 	}
 	s.out.BindComplete()
 	return needInput
@@ -249,12 +249,12 @@ func (s *session) parameterList(m *wire.Body, st *planner.Statement, name []byte
 
 func (s *session) newPortal(name []byte, st *planner.Statement) (*portal, error) {
 	if len(name) == 0 {
-		p := &s.unnamedPortal
+		p := &s.objects.unnamedPortal
 		s.handler.closePortal(p)
 		p.reset("", st, len(s.savepoints))
 		return p, nil
 	}
-	taken := s.portals[string(nameKey(name))] != nil
+	taken := s.objects.portals[string(nameKey(name))] != nil
 	if !taken {
 		var err error
 		if taken, err = s.handler.hasPortal(string(nameKey(name))); err != nil {
@@ -269,23 +269,23 @@ func (s *session) newPortal(name []byte, st *planner.Statement) (*portal, error)
 	}
 	p := &portal{}
 	p.reset(string(name), st, len(s.savepoints))
-	s.portals[nameKey(p.name)] = p
+	s.objects.portals[nameKey(p.name)] = p
 	return p, nil
 }
 
 func (s *session) dropPortal(p *portal) {
 	s.handler.closePortal(p)
 	p.state = portalAbsent
-	if p != &s.unnamedPortal {
+	if p != &s.objects.unnamedPortal {
 		s.dropNamedPortal(nameKey(p.name))
 	}
 }
 
 func (s *session) portalOf(name []byte) (*portal, error) {
-	if len(name) == 0 && s.unnamedPortal.state != portalAbsent {
-		return &s.unnamedPortal, nil
+	if len(name) == 0 && s.objects.unnamedPortal.state != portalAbsent {
+		return &s.objects.unnamedPortal, nil
 	}
-	if p := s.portals[string(nameKey(name))]; p != nil {
+	if p := s.objects.portals[string(nameKey(name))]; p != nil {
 		return p, nil
 	}
 	return nil, pgerr.Newf(codes.InvalidCursorName, "portal \"%s\" does not exist", name)
@@ -354,7 +354,7 @@ func (s *session) parameter(m *wire.Body, t datum.Type, format int16, number int
 	case format != wire.TextFormat && format != wire.BinaryFormat:
 		return datum.Null, pgerr.Newf(codes.InvalidParameterValue, "unsupported format code: %d", format)
 	}
-	text, err := s.text.FromClient(raw)
+	text, err := s.view.text.FromClient(raw)
 	if err != nil {
 		return datum.Null, err
 	}
@@ -382,7 +382,7 @@ func (s *session) inParameter(err error, portal string, number int, format int16
 }
 
 func (s *session) abbreviate(value string) string {
-	setting, _ := s.vars.Show("log_parameter_max_length_on_error")
+	setting, _ := s.view.vars.Show("log_parameter_max_length_on_error")
 	ellipsis := ""
 	if limit, _ := strconv.Atoi(strings.TrimSuffix(setting, "B")); limit >= 0 && limit < len(value) {
 		for limit > 0 && !utf8.RuneStart(value[limit]) {
@@ -405,7 +405,7 @@ func (s *session) columnsOf(st *planner.Statement) []planner.Column {
 		return nil
 	}
 	if show, ok := st.Action.(*planner.Show); ok {
-		return []planner.Column{{Name: s.vars.Name(show.Name), Type: datum.Text, Typmod: -1}}
+		return []planner.Column{{Name: s.view.vars.Name(show.Name), Type: datum.Text, Typmod: -1}}
 	}
 	return st.Columns
 }
@@ -521,7 +521,7 @@ func (s *session) close(body []byte) verdict {
 	}
 	switch {
 	case kind == 'S' && len(name) == 0:
-		s.unnamed = nil
+		s.objects.unnamed = nil
 	case kind == 'S':
 		s.dropStatement(string(nameKey(name)))
 	case kind == 'P':

@@ -56,8 +56,8 @@ func (s *proxied) askFacts() error {
 func (s *proxied) learn(f *upstream.Facts, inSeries bool) {
 	s.upstreamTimeout = f.Timeout
 	if inSeries {
-		s.standard = f.Standard
-		s.text = wire.TranscoderFor(f.Encoding)
+		s.view.standard = f.Standard
+		s.view.text = wire.TranscoderFor(f.Encoding)
 		s.ahead = true
 	}
 	s.caller.Scope.Branch = defaultBranch
@@ -68,7 +68,7 @@ func (s *proxied) learn(f *upstream.Facts, inSeries bool) {
 
 // decoded is a name that the upstream tells, in the client's encoding.
 func (s *proxied) decoded(raw []byte) string {
-	name, err := s.text.FromClient(raw)
+	name, err := s.view.text.FromClient(raw)
 	if err != nil { // no encoding has two names for it
 		name = raw
 	}

@@ -65,7 +65,7 @@ func (s *proxied) releaseBegin() error {
 
 // controlUpstream runs a transaction command in the series that the client is in.
 func (s *proxied) controlUpstream(st *planner.Statement) error {
-	text, err := s.text.ToClient(st.Text)
+	text, err := s.view.text.ToClient(st.Text)
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func (s *proxied) hold(kind byte, body []byte) verdict {
 		return needCall
 	}
 	s.settingsStale = true
-	if s.procedures.mayCommit(kind, body, s.standard) {
+	if s.procedures.mayCommit(kind, body, s.view.standard) {
 		s.unit.keep()
 	}
 	switch {

@@ -2,9 +2,12 @@ package pgwire
 
 import (
 	"bytes"
+	"container/list"
 	"context"
 	"errors"
 	"io"
+	"net/netip"
+	"sync/atomic"
 	"time"
 
 	"github.com/jeroenrinzema/psql-wire/codes"
@@ -20,6 +23,17 @@ import (
 
 // This file finds out who a client is: it moves the messages of package auth, and keeps
 // those waiting who fail again and again.
+
+// login is what a session knows of its client before it is one.
+type login struct {
+	channel  auth.Channel
+	startBy  time.Time // when the start-up has to be over; zero: no limit
+	admitted bool
+	network  netip.Addr    // whom the client's address stands for
+	place    *list.Element // in the entrance, which guards it
+	crowded  atomic.Bool   // too many others are logging in
+	password auth.Secret   // for an upstream that asks for it
+}
 
 // authenticate finds out who the client is, and in which scope it works.
 func (s *session) authenticate(parameters []wire.Parameter) error {
@@ -38,7 +52,7 @@ func (s *session) authenticate(parameters []wire.Parameter) error {
 	if database == "" {
 		database = user
 	}
-	if s.server.cfg.RequireTLS && !s.channel.Encrypted {
+	if s.server.cfg.RequireTLS && !s.login.channel.Encrypted {
 		e := pgerr.Fatalf(codes.InvalidAuthorizationSpecification, "this server requires TLS").WithHint("Connect with sslmode=require or stronger.")
 		s.logFailure(user, e)
 		return e
@@ -47,12 +61,12 @@ func (s *session) authenticate(parameters []wire.Parameter) error {
 	if err != nil {
 		return err
 	}
-	s.vars = settings.New(s.server.defaults, identity.User)
+	s.view.vars = settings.New(s.server.defaults, identity.User)
 	s.caller = sqlfuncs.Caller{
 		User:  identity.User,
 		Scope: backend.Scope{Tenant: identity.Tenant, Repository: database},
 	}
-	s.password = identity.Password
+	s.login.password = identity.Password
 	s.log = s.log.With("user", identity.User, "database", database)
 	return nil
 }
@@ -63,7 +77,7 @@ func (s *session) identify(user string) (auth.Identity, error) {
 	if err != nil {
 		return auth.Identity{}, err
 	}
-	return s.converse(user, s.server.cfg.Policy.Begin(user, s.channel, found))
+	return s.converse(user, s.server.cfg.Policy.Begin(user, s.login.channel, found))
 }
 
 // logFailure tells the operator more than the client is told, if there is more.
@@ -78,13 +92,13 @@ func (s *session) logFailure(user string, e *pgerr.Error) {
 // awaitTurn waits for the turn of this client among those of its network, unless it goes
 // away or its start-up is to end. done gives the turn back.
 func (s *session) awaitTurn(among *throttle) (done func(), err error) {
-	if done, ok := among.free(s.network); ok {
+	if done, ok := among.free(s.login.network); ok {
 		return done, nil
 	}
 	err = s.waiting(func(ctx context.Context) error {
 		ctx, cancel := s.untilStarted(ctx)
 		defer cancel()
-		done, err = among.turn(ctx, s.network)
+		done, err = among.turn(ctx, s.login.network)
 		return err
 	})
 	if err != nil {
@@ -101,10 +115,10 @@ func (s *session) awaitTurn(among *throttle) (done func(), err error) {
 
 // untilStarted ends with the time that the start-up has.
 func (s *session) untilStarted(ctx context.Context) (context.Context, context.CancelFunc) {
-	if s.startBy.IsZero() {
+	if s.login.startBy.IsZero() {
 		return context.WithCancel(ctx)
 	}
-	return context.WithDeadline(ctx, s.startBy)
+	return context.WithDeadline(ctx, s.login.startBy)
 }
 
 // lookUp asks the upstream for a user that the users file does not have; nil if there
@@ -184,7 +198,7 @@ func (s *session) judge(user string, exchange *auth.Exchange, next func() (auth.
 // rejected notes that a client was not let in.
 func (s *session) rejected(user string, err error) error {
 	if e, ok := errors.AsType[*pgerr.Error](err); ok {
-		s.server.throttle.failed(s.network, time.Now())
+		s.server.throttle.failed(s.login.network, time.Now())
 		s.logFailure(user, e)
 	}
 	return err

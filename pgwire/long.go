@@ -70,13 +70,13 @@ func (s *proxied) startBind(have []byte) verdict {
 func (s *proxied) replacePortal(name, statement []byte) verdict {
 	switch {
 	case len(name) == 0:
-		s.closeUpstream(&s.unnamedPortal)
-		s.unnamedPortal.state, s.portalVoid = portalAbsent, false
-	case s.portals[string(nameKey(name))] != nil:
+		s.closeUpstream(&s.objects.unnamedPortal)
+		s.objects.unnamedPortal.state, s.portalVoid = portalAbsent, false
+	case s.objects.portals[string(nameKey(name))] != nil:
 		if v := s.mixedTurn(); v != ourTurn {
 			return v
 		}
-		if s.portals[string(nameKey(name))] == nil {
+		if s.objects.portals[string(nameKey(name))] == nil {
 			break // it has ended with its transaction
 		}
 		s.up.OpenPipeline()

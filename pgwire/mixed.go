@@ -285,7 +285,7 @@ func (s *proxied) readArguments(call *planner.MixedCall, row [][]byte) ([]datum.
 			args[i] = datum.Null
 			continue
 		}
-		text, err := s.text.FromClient(row[column])
+		text, err := s.view.text.FromClient(row[column])
 		if err != nil {
 			return nil, err
 		}
@@ -324,14 +324,14 @@ func (s *proxied) openMain(p *portal, values []datum.Datum) (upstream.Messages, 
 // the settings of now what it meant when it was planned.
 func (s *proxied) sql(st *planner.Statement, text *planner.Text) (string, error) {
 	sql := text.SQL
-	if st.Standard != s.standard {
+	if st.Standard != s.view.standard {
 		sql = planner.Portable(sql, st.Standard)
 	}
-	return s.text.ToClient(sql)
+	return s.view.text.ToClient(sql)
 }
 
 func (s *proxied) encodeHidden(t datum.Type, v datum.Datum) ([]byte, error) {
-	v, err := s.text.ValueToClient(v)
+	v, err := s.view.text.ValueToClient(v)
 	if v.Null || err != nil {
 		return nil, err
 	}
@@ -373,7 +373,7 @@ func (s *proxied) runMixedQuery(st *planner.Statement) error {
 	if err := s.authorize(st); err != nil {
 		return err
 	}
-	s.ad.reset("", st, 0)
-	s.ad.known, s.ad.foiled = probed, foiled
-	return s.runPortal(&s.ad, 0, true)
+	s.objects.simple.reset("", st, 0)
+	s.objects.simple.known, s.objects.simple.foiled = probed, foiled
+	return s.runPortal(&s.objects.simple, 0, true)
 }

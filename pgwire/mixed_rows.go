@@ -229,18 +229,18 @@ func (s *proxied) readHidden(t datum.Type, raw []byte) (datum.Datum, error) {
 	if err != nil {
 		return v, err
 	}
-	return s.text.ValueFromClient(v)
+	return s.view.text.ValueFromClient(v)
 }
 
 func (s *proxied) encodeItem(t datum.Type, v datum.Datum, format int16) ([]byte, error) {
-	v, err := s.text.ValueToClient(v)
+	v, err := s.view.text.ValueToClient(v)
 	if v.Null || err != nil {
 		return nil, err
 	}
 	if format == wire.BinaryFormat {
 		return datum.AppendBinary([]byte{}, t, v)
 	}
-	return datum.AppendText([]byte{}, t, v, s.zone), nil
+	return datum.AppendText([]byte{}, t, v, s.view.zone), nil
 }
 
 func (s *proxied) sendRaw(row [][]byte) {

@@ -109,7 +109,7 @@ func (s *session) start(p *portal, describe bool) error {
 	}
 	switch action := p.running.Action.(type) {
 	case *planner.Select:
-		s.vars.Queried()
+		s.view.vars.Queried()
 		if err := action.Check(&p.frame); err != nil {
 			return err
 		}
@@ -290,7 +290,7 @@ func (s *session) compute(query *planner.Select, f *planner.Frame, columns int) 
 	for i := range columns {
 		fn, _, err := query.ScalarCall(f, i)
 		v := datum.Null
-		if err == nil && (fn == nil || s.text.Converts()) {
+		if err == nil && (fn == nil || s.view.text.Converts()) {
 			v, err = query.Column(f, i)
 		}
 		if err != nil {
@@ -306,7 +306,7 @@ func (s *session) sendColumn(query *planner.Select, f *planner.Frame, t datum.Ty
 	if err != nil {
 		return err
 	}
-	if fn != nil && !s.text.Converts() {
+	if fn != nil && !s.view.text.Converts() {
 		start := len(s.out.Buf)
 		s.out.Buf = append(s.out.Buf, 0, 0, 0, 0)
 		if format == wire.BinaryFormat {
@@ -323,19 +323,19 @@ func (s *session) sendValue(t datum.Type, v datum.Datum, format int16) error {
 	if len(s.out.Buf)+len(v.Str) > maxResult {
 		return errTooLarge
 	}
-	if s.text.Converts() && !v.Null && v.Str != "" {
-		converted, err := s.text.ToClient(v.Str)
+	if s.view.text.Converts() && !v.Null && v.Str != "" {
+		converted, err := s.view.text.ToClient(v.Str)
 		if err != nil {
 			return err
 		}
 		v.Str = converted
 	}
-	return s.out.Value(t, v, format, s.zone)
+	return s.out.Value(t, v, format, s.view.zone)
 }
 
 func (s *session) describeRows(columns []planner.Column, f wire.Formats) {
-	if s.text.Converts() {
-		columns = s.text.Columns(columns)
+	if s.view.text.Converts() {
+		columns = s.view.text.Columns(columns)
 	}
 	s.out.RowDescription(columns, f)
 }

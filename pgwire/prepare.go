@@ -33,7 +33,7 @@ func (s *proxied) computesUpstream(st, target *planner.Statement) bool {
 
 // lastExecute is the EXECUTE that names target, to which st leads.
 func (s *proxied) lastExecute(st, target *planner.Statement) (last *planner.Statement) {
-	for next := st; next != target; next = s.statements[nameKey(next.Action.(*planner.Execute).Name)] {
+	for next := st; next != target; next = s.objects.statements[nameKey(next.Action.(*planner.Execute).Name)] {
 		last = next
 	}
 	return last
@@ -109,7 +109,7 @@ func (s *proxied) readValues(raw []wire.RawValue, types []datum.Type) ([]datum.D
 			values[i] = datum.Null
 			continue
 		}
-		text, err := s.text.FromClient(v.Value)
+		text, err := s.view.text.FromClient(v.Value)
 		if err != nil {
 			return nil, err
 		}
@@ -134,10 +134,10 @@ func (s *proxied) executeArguments(st *planner.Statement, types []datum.Type) (v
 		parameters[i] = "$" + strconv.Itoa(i+1)
 	}
 	sql, shift := st.ExecuteAs(string(upstream.Executed))
-	if st.Standard != s.standard {
+	if st.Standard != s.view.standard {
 		sql = planner.Portable(sql, st.Standard)
 	}
-	if sql, err = s.text.ToClient(sql); err != nil {
+	if sql, err = s.view.text.ToClient(sql); err != nil {
 		return nil, err
 	}
 	err = s.conv.Say(upstream.Part{

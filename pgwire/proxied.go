@@ -138,7 +138,7 @@ func (s *proxied) answerFailure(err error) bool {
 	if !ok || !theirs.IsOrdinary() {
 		return ok // its last words, which end the session
 	}
-	theirs.Response.Detail = withDetail(theirs.Response.Detail, s.text.Best(s.undoUnit()))
+	theirs.Response.Detail = withDetail(theirs.Response.Detail, s.view.text.Best(s.undoUnit()))
 	s.out.Message(&theirs.Response)
 	s.out.Due = true
 	s.abortTransaction()
@@ -156,7 +156,7 @@ func (s *proxied) reportSettings() {}
 
 func (s *proxied) statementTimeout() time.Duration {
 	if !s.up.IsOpened() {
-		return s.vars.StatementTimeout()
+		return s.view.vars.StatementTimeout()
 	}
 	return s.upstreamTimeout
 }

@@ -22,13 +22,13 @@ func (s *session) query(body []byte) verdict {
 		s.ready()
 		return needInput
 	}
-	text, err := s.text.FromClient(raw)
+	text, err := s.view.text.FromClient(raw)
 	if err != nil {
 		s.fail(err)
 		s.ready()
 		return needInput
 	}
-	script, ok := s.lookup(text, planner.Options{Standard: s.standard})
+	script, ok := s.lookup(text, planner.Options{Standard: s.view.standard})
 	if !ok {
 		return needPlan
 	}
@@ -38,7 +38,7 @@ func (s *session) query(body []byte) verdict {
 // answerQuery answers a simple query whose plan is there.
 func (s *session) answerQuery(text []byte, script *planner.Script) verdict {
 	if !s.mayWait(script.Calls || s.executes(script)) || !s.mayCompute(script.Statements...) {
-		s.planned = planned{text: string(text), options: planner.Options{Standard: s.standard}, script: script}
+		s.planned = planned{text: string(text), options: planner.Options{Standard: s.view.standard}, script: script}
 		return needCall
 	}
 	s.handler.forgetUnnamed()
@@ -84,8 +84,8 @@ func (s *session) runStatement(st *planner.Statement) error {
 	if err := s.authorize(st); err != nil {
 		return err
 	}
-	s.ad.reset("", st, len(s.savepoints))
-	return s.runPortal(&s.ad, 0, true)
+	s.objects.simple.reset("", st, len(s.savepoints))
+	return s.runPortal(&s.objects.simple, 0, true)
 }
 
 // wrong is what is wrong with a statement beyond its syntax.
@@ -94,7 +94,7 @@ func (s *session) wrong(st *planner.Statement) error {
 		return err
 	}
 	switch {
-	case st.Mentions && s.text.Unsafe:
+	case st.Mentions && s.view.text.Unsafe:
 		return wire.ErrEncoding
 	case st.Err != nil && st.First != nil && st.Err.Code[:2] == classData && !s.caller.Named():
 		// A value was looked at to find this error.

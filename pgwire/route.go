@@ -121,13 +121,13 @@ func (s *proxied) routeFlush() verdict {
 func (s *proxied) isOurs(kind byte, name []byte) bool {
 	switch {
 	case kind == 'S' && len(name) == 0:
-		return s.unnamed != nil || s.unnamedVoid
+		return s.objects.unnamed != nil || s.unnamedVoid
 	case kind == 'S':
-		return s.statements[string(nameKey(name))] != nil
+		return s.objects.statements[string(nameKey(name))] != nil
 	case len(name) == 0:
-		return s.unnamedPortal.state != portalAbsent || s.portalVoid
+		return s.objects.unnamedPortal.state != portalAbsent || s.portalVoid
 	}
-	return s.portals[string(nameKey(name))] != nil
+	return s.objects.portals[string(nameKey(name))] != nil
 }
 
 // known is a name as ours are kept, in UTF-8.
@@ -135,7 +135,7 @@ func (s *proxied) known(raw []byte) []byte {
 	for _, c := range raw {
 		if c >= utf8.RuneSelf {
 			s.refresh()
-			if name, err := s.text.FromClient(raw); err == nil {
+			if name, err := s.view.text.FromClient(raw); err == nil {
 				return name
 			}
 			break
@@ -174,7 +174,7 @@ func (s *proxied) relay(kind byte, body []byte) verdict {
 	if !s.up.IsOpened() {
 		return needUpstream
 	}
-	s.procedures.note(kind, body, s.standard)
+	s.procedures.note(kind, body, s.view.standard)
 	if s.holding() {
 		return s.hold(kind, body)
 	}
@@ -195,7 +195,7 @@ func (s *proxied) relay(kind byte, body []byte) verdict {
 
 // relayText sends a Query or a Parse on with another text.
 func (s *proxied) relayText(kind byte, before []byte, text string, after []byte) verdict {
-	if encoded, err := s.text.ToClient(text); err == nil { // it came from there
+	if encoded, err := s.view.text.ToClient(text); err == nil { // it came from there
 		text = encoded
 	}
 	body := make([]byte, 0, len(before)+len(text)+len(after)+2)
@@ -213,7 +213,7 @@ func (s *proxied) routeQuery(body []byte) verdict {
 	if m.Done() != nil {
 		return s.relay('Q', body) // the upstream knows what is wrong with it
 	}
-	script, v := s.routeText(raw, planner.Options{Standard: s.standard})
+	script, v := s.routeText(raw, planner.Options{Standard: s.view.standard})
 	switch {
 	case v != needInput:
 		return v
@@ -254,7 +254,7 @@ func (s *proxied) routeQuery(body []byte) verdict {
 	if !s.blocking && s.up.IsOpened() && !onlySelects(script) {
 		return needCall // the upstream may have to be asked
 	}
-	if s.text.Converts() {
+	if s.view.text.Converts() {
 		return s.query(body)
 	}
 	return s.answerQuery(raw, script)
@@ -274,12 +274,12 @@ func isSelect(st *planner.Statement) bool {
 // portal of a failed transaction. Those of the upstream, which gets no query, are there
 // still.
 func (s *proxied) forgetUnnamed() {
-	s.unnamed, s.unnamedVoid = nil, s.up.IsOpened()
+	s.objects.unnamed, s.unnamedVoid = nil, s.up.IsOpened()
 	if s.txState() == wire.FailedBlock {
 		return
 	}
-	s.closeUpstream(&s.unnamedPortal)
-	s.unnamedPortal.state, s.portalVoid = portalAbsent, s.up.IsOpened()
+	s.closeUpstream(&s.objects.unnamedPortal)
+	s.objects.unnamedPortal.state, s.portalVoid = portalAbsent, s.up.IsOpened()
 }
 
 func (s *proxied) routeParse(body []byte) verdict {
@@ -293,7 +293,7 @@ func (s *proxied) routeParse(body []byte) verdict {
 	if m.Done() != nil {
 		return s.relay('P', body)
 	}
-	script, v := s.routeText(raw, planner.Options{Standard: s.standard, Prepared: true, Types: declared})
+	script, v := s.routeText(raw, planner.Options{Standard: s.view.standard, Prepared: true, Types: declared})
 	switch {
 	case v != needInput:
 		return v
@@ -304,7 +304,7 @@ func (s *proxied) routeParse(body []byte) verdict {
 		return s.failSeries(s.parseTaken(string(name), raw, declared))
 	case script == nil:
 		if len(name) == 0 {
-			s.unnamed, s.unnamedVoid = nil, false
+			s.objects.unnamed, s.unnamedVoid = nil, false
 		} else {
 			s.up.NameStatement()
 		}

@@ -16,7 +16,7 @@ import (
 // upstream's.
 func (s *proxied) routeText(raw []byte, options planner.Options) (*planner.Script, verdict) {
 	mayConcern := planner.MayConcern(unsafe.String(unsafe.SliceData(raw), len(raw))) // names are the same bytes in any encoding
-	if s.up.IsOpened() && (mayConcern || len(s.statements) > 0 && bytes.IndexByte(raw, '\\') >= 0) {
+	if s.up.IsOpened() && (mayConcern || len(s.objects.statements) > 0 && bytes.IndexByte(raw, '\\') >= 0) {
 		// What is under way may change the settings that the text is to be read by.
 		settled, failed := s.up.Settled()
 		switch {
@@ -27,8 +27,8 @@ func (s *proxied) routeText(raw []byte, options planner.Options) (*planner.Scrip
 		}
 	}
 	s.refresh()
-	options.Standard = s.standard
-	text, err := s.text.FromClient(raw)
+	options.Standard = s.view.standard
+	text, err := s.view.text.FromClient(raw)
 	if err != nil {
 		return nil, needInput
 	}
@@ -39,8 +39,8 @@ func (s *proxied) routeText(raw []byte, options planner.Options) (*planner.Scrip
 			return s.onlyOurs(script), needInput
 		}
 	}
-	if !(mayConcern && planner.Concerns(view, s.standard)) && (len(s.statements) == 0 || !planner.UsesPrepared(view, s.standard)) &&
-		(s.up.IsOpened() || !planner.ControlsTransaction(view, s.standard)) {
+	if !(mayConcern && planner.Concerns(view, s.view.standard)) && (len(s.objects.statements) == 0 || !planner.UsesPrepared(view, s.view.standard)) &&
+		(s.up.IsOpened() || !planner.ControlsTransaction(view, s.view.standard)) {
 		return nil, needInput
 	}
 	script, ok := s.lookup(text, options)
@@ -81,12 +81,12 @@ func (s *proxied) isForUs(script *planner.Script) bool {
 // executesWithin says whether a statement is a command of the upstream's that executes a
 // prepared statement of ours.
 func (s *proxied) executesWithin(st *planner.Statement) bool {
-	return st.Within != "" && s.statements[nameKey(st.Within)] != nil
+	return st.Within != "" && s.objects.statements[nameKey(st.Within)] != nil
 }
 
 // preparesOurs says whether a PREPARE takes a name that is taken here.
 func (s *proxied) preparesOurs(st *planner.Statement) bool {
-	return st.Prepares != "" && s.statements[nameKey(st.Prepares)] != nil
+	return st.Prepares != "" && s.objects.statements[nameKey(st.Prepares)] != nil
 }
 
 // useBranch is USE BRANCH in the upstream's words.

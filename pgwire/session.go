@@ -1,14 +1,12 @@
 package pgwire
 
 import (
-	"container/list"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
-	"net/netip"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -16,12 +14,9 @@ import (
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 
-	"raisinproxy/pgwire/auth"
 	"raisinproxy/pgwire/poll"
-	"raisinproxy/pgwire/settings"
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
-	"raisinproxy/planner"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
@@ -39,39 +34,23 @@ type session struct {
 	log    *slog.Logger
 	ctx    context.Context // ends when the connection is to be given up
 
-	pid      int32
-	secret   uint32
-	channel  auth.Channel
-	startBy  time.Time // when the start-up has to be over; zero: no limit
-	admitted bool
-	network  netip.Addr    // whom the client's address stands for
-	place    *list.Element // in the entrance, which guards it
-	caller   sqlfuncs.Caller
+	login   login
+	pid     int32
+	secret  uint32
+	caller  sqlfuncs.Caller
+	handler handler // what the session does with, or without, a PostgreSQL behind
 
 	in  wire.Input
 	out wire.Output
 
-	vars *settings.Set
-	// seen is the version of vars that the fields below were derived from.
-	seen     uint64
-	standard bool // standard_conforming_strings
-	zone     *time.Location
-	text     wire.Transcoder
-
+	view view
 	transaction
-	unit       unit
-	statements map[string]*planner.Statement // named ones
-	unnamed    *planner.Statement
-	portals    map[string]*portal // named ones
-	// statementBytes and portalBytes are what these take.
-	statementBytes, portalBytes int
-	// The unnamed portal and the one of simple queries keep their memory.
-	unnamedPortal portal
-	ad            portal
-	deadline      time.Time          // of the running statement; zero: none
-	notify        func(*pgerr.Error) // sends a notice
-	codes         wire.Formats       // scratch
-	row           []datum.Datum      // scratch: the row that is sent next
+	unit     unit
+	objects  objects
+	deadline time.Time          // of the running statement; zero: none
+	notify   func(*pgerr.Error) // sends a notice
+	codes    wire.Formats       // scratch
+	row      []datum.Datum      // scratch: the row that is sent next
 	// skipping: an error was answered in the extended protocol, and everything up
 	// to Sync is dropped.
 	skipping bool
@@ -95,10 +74,6 @@ type session struct {
 
 	interrupt interrupt
 	stopping  atomic.Bool
-	crowded   atomic.Bool // too many others are logging in
-
-	password auth.Secret // of the client, for an upstream that asks for it
-	handler  handler     // what the session does with, or without, a PostgreSQL behind
 }
 
 // interrupt is how other goroutines reach what a session waits for.
@@ -113,7 +88,7 @@ type interrupt struct {
 func (s *Server) serveConn(ctx context.Context, conn net.Conn, loop *eventLoop, ended func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	c := s.newSession(ctx, conn)
-	c.network = networkOf(conn.RemoteAddr())
+	c.login.network = networkOf(conn.RemoteAddr())
 	c.loop = loop
 	s.enter(c)
 	c.log = c.log.With("remote", conn.RemoteAddr().String())
@@ -148,14 +123,13 @@ func (s *session) work(do func() (parked bool)) {
 
 func (s *Server) newSession(ctx context.Context, conn net.Conn) *session {
 	c := &session{
-		server:     s,
-		conn:       conn,
-		log:        s.cfg.Log,
-		ctx:        ctx,
-		callCtx:    ctx,
-		ended:      func() {},
-		statements: map[string]*planner.Statement{},
-		portals:    map[string]*portal{},
+		server:  s,
+		conn:    conn,
+		log:     s.cfg.Log,
+		ctx:     ctx,
+		callCtx: ctx,
+		ended:   func() {},
+		objects: newObjects(),
 	}
 	if s.cfg.Upstream != nil {
 		c.handler = newProxied(c)
@@ -184,7 +158,7 @@ func (s *session) end() {
 	if !s.unit.deciding {
 		_ = s.undoUnit() // nobody is there to be told
 	}
-	if s.admitted {
+	if s.login.admitted {
 		s.server.leave()
 	}
 	s.conn.Close()
@@ -531,16 +505,16 @@ func (s *session) report(e *pgerr.Error) {
 		s.log.Error("statement failed", "sqlstate", string(e.Code), "error", e.Cause)
 	}
 	if s.wanted(e) {
-		s.out.Report(s.text.Report(e))
+		s.out.Report(s.view.text.Report(e))
 	}
 }
 
 // wanted says whether client_min_messages lets a notice or a warning through.
 func (s *session) wanted(e *pgerr.Error) bool {
-	if s.vars == nil || e.Severity != pgerr.SeverityNotice && e.Severity != pgerr.SeverityWarning {
+	if s.view.vars == nil || e.Severity != pgerr.SeverityNotice && e.Severity != pgerr.SeverityWarning {
 		return true
 	}
-	threshold, _ := s.vars.Show("client_min_messages")
+	threshold, _ := s.view.vars.Show("client_min_messages")
 	return threshold != "error" && (threshold != "warning" || e.Severity == pgerr.SeverityWarning)
 }
 

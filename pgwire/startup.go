@@ -41,11 +41,11 @@ var errHandshake = errors.New("a TLS hand-shake")
 // that is a *pgerr.Error is to be told to the client.
 func (s *session) startup() error {
 	if s.server.cfg.StartupTimeout > 0 {
-		s.startBy = time.Now().Add(s.server.cfg.StartupTimeout)
+		s.login.startBy = time.Now().Add(s.server.cfg.StartupTimeout)
 	}
 	parameters, err := s.logIn()
 	s.server.entrance.leave(s)
-	if s.crowded.Load() {
+	if s.login.crowded.Load() {
 		return errCrowded
 	}
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *session) startup() error {
 	if err := s.server.admit(); err != nil {
 		return err
 	}
-	s.admitted = true
+	s.login.admitted = true
 	if err := s.server.reserved(s.caller.User); err != nil {
 		return err
 	}
@@ -88,11 +88,11 @@ func (s *session) logIn() (parameters []wire.Parameter, err error) {
 
 // holdStartup gives reads and writes the time that the start-up has, unless it is to end.
 func (s *session) holdStartup() error {
-	s.conn.SetDeadline(s.startBy)
+	s.conn.SetDeadline(s.login.startBy)
 	switch { // whose deadline may have been lost
 	case s.stopping.Load():
 		return errShutdown
-	case s.crowded.Load():
+	case s.login.crowded.Load():
 		return errCrowded
 	}
 	return nil
@@ -153,7 +153,7 @@ func (s *session) readStartupPacket() (code uint32, body []byte, err error) {
 	if _, err := io.ReadFull(s.conn, head[:]); err != nil {
 		return 0, nil, errNoSession
 	}
-	if head[0] == tlsHandshake && !s.channel.Encrypted {
+	if head[0] == tlsHandshake && !s.login.channel.Encrypted {
 		return 0, head[:], errHandshake
 	}
 	length := binary.BigEndian.Uint32(head[:])

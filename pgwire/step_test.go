@@ -45,7 +45,7 @@ func newSession(t testing.TB) *session {
 		t.Fatal(err)
 	}
 	s := server.newSession(t.Context(), deafConn{})
-	s.vars = settings.New(server.defaults, "alice")
+	s.view.vars = settings.New(server.defaults, "alice")
 	s.caller = sqlfuncs.Caller{User: "alice", Scope: backend.Scope{Tenant: "default", Repository: "shop"}}
 	s.in.Limit = server.cfg.MaxMessageBytes
 	s.refresh()

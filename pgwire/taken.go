@@ -36,7 +36,7 @@ func (s *proxied) upstreamHas(name, there string) (found bool, err error) {
 }
 
 func (s *proxied) askForName(name, there string) (found bool, err error) {
-	encoded, err := s.text.ToClient(name)
+	encoded, err := s.view.text.ToClient(name)
 	if err != nil {
 		return false, err
 	}
@@ -81,10 +81,10 @@ func shifted(body []byte, by int) error {
 // here.
 func (s *proxied) prepareTaken(st *planner.Statement) error {
 	sql, shift := st.ExecuteAs(string(upstream.Probe))
-	if st.Standard != s.standard {
+	if st.Standard != s.view.standard {
 		sql = planner.Portable(sql, st.Standard)
 	}
-	sql, err := s.text.ToClient(sql)
+	sql, err := s.view.text.ToClient(sql)
 	if err != nil {
 		return err
 	}

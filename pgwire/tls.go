@@ -74,9 +74,9 @@ func (s *session) secure(config *tls.Config) error {
 		return errNoSession
 	}
 	s.setConn(secured)
-	s.channel = auth.Channel{Encrypted: true, EndPoint: endPoint(config)}
+	s.login.channel = auth.Channel{Encrypted: true, EndPoint: endPoint(config)}
 	if chains := secured.ConnectionState().VerifiedChains; len(chains) > 0 {
-		s.channel.Client = chains[0][0]
+		s.login.channel.Client = chains[0][0]
 	}
 	return nil
 }

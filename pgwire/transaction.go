@@ -35,7 +35,7 @@ func (s *session) beginImplicit() {
 // endPortals drops every portal.
 func (s *session) endPortals() {
 	s.dropNamedPortals()
-	s.unnamedPortal.state = portalAbsent
+	s.objects.unnamedPortal.state = portalAbsent
 }
 
 // fail answers an error, which aborts the transaction.

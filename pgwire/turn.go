@@ -51,7 +51,7 @@ func (s *proxied) takeTurn() error {
 // settlePortals finds out, before a message about a portal, whether those of ours have
 // ended with a transaction that the upstream has not answered for yet.
 func (s *proxied) settlePortals(kind byte) verdict {
-	ours := len(s.portals) > 0 || s.unnamedPortal.state != portalAbsent
+	ours := len(s.objects.portals) > 0 || s.objects.unnamedPortal.state != portalAbsent
 	if !s.up.IsOpened() || !ours || strings.IndexByte("BDEC", kind) < 0 {
 		return ourTurn
 	}
@@ -80,12 +80,12 @@ func (s *proxied) followTransaction() {
 
 // endUnopened drops the portals that the upstream has no part of yet.
 func (s *proxied) endUnopened() {
-	for name, p := range s.portals {
+	for name, p := range s.objects.portals {
 		if !p.isOpenUpstream() {
 			s.dropNamedPortal(name)
 		}
 	}
-	if !s.unnamedPortal.isOpenUpstream() {
-		s.unnamedPortal.state = portalAbsent
+	if !s.objects.unnamedPortal.isOpenUpstream() {
+		s.objects.unnamedPortal.state = portalAbsent
 	}
 }

@@ -162,16 +162,16 @@ func (s *proxied) refreshFromUpstream() {
 		if s.up.IsOpen() {
 			return
 		}
-		s.ahead, s.zone = false, nil
+		s.ahead, s.view.zone = false, nil
 	}
 	version, param := s.up.Version(), s.up.Param
 	if !s.up.IsOpened() {
 		param = func(name string) string { return s.greeted[name] }
 	}
-	if s.zone != nil && s.session.seen == version {
+	if s.view.zone != nil && s.view.seen == version {
 		return
 	}
-	s.session.seen, s.zone = version, time.UTC
-	s.standard = param("standard_conforming_strings") != "off"
-	s.text = wire.TranscoderFor(param("client_encoding"))
+	s.view.seen, s.view.zone = version, time.UTC
+	s.view.standard = param("standard_conforming_strings") != "off"
+	s.view.text = wire.TranscoderFor(param("client_encoding"))
 }
