@@ -45,12 +45,12 @@ func (s *proxied) queryBatch(script *planner.Script) {
 // commit ends the transaction that the client did not begin. The last statement is not
 // complete before that.
 func (b *batch) commit() error {
-	tag := b.s.out.TakeTag()
+	tag := b.s.client.Out.TakeTag()
 	b.s.unit.deciding = true
 	if err := b.control("COMMIT"); err != nil {
 		return err
 	}
-	b.s.out.Buf = append(b.s.out.Buf, tag...)
+	b.s.client.Out.Buf = append(b.s.client.Out.Buf, tag...)
 	return nil
 }
 
@@ -202,7 +202,7 @@ func (b *batch) transaction(t *planner.Transaction, st *planner.Statement) error
 			}
 		}
 		b.hidden = false // from here on the client has begun it
-		b.s.out.CommandComplete(t.Tag)
+		b.s.client.Out.CommandComplete(t.Tag)
 		return nil
 	case planner.Commit, planner.Rollback:
 		if t.Chain {

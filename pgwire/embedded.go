@@ -1,6 +1,7 @@
 package pgwire
 
 import (
+	"raisinproxy/pgwire/drive"
 	"raisinproxy/pgwire/settings"
 	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner"
@@ -29,17 +30,17 @@ func (s *embedded) begin(parameters []wire.Parameter) error {
 
 func (s *embedded) reportGreeting() {
 	for _, p := range s.view.vars.Reported() {
-		s.out.ParameterStatus(p.Name, p.Value)
+		s.client.Out.ParameterStatus(p.Name, p.Value)
 	}
 }
 
 func (s *embedded) processID() int32 { return 0 }
 
-func (s *embedded) before() verdict  { return ourTurn }
-func (s *embedded) partial() verdict { return needInput }
+func (s *embedded) before() drive.Verdict  { return ourTurn }
+func (s *embedded) partial() drive.Verdict { return needInput }
 
 // dispatch answers one frame. needInput means that it is done.
-func (s *embedded) dispatch(kind byte, body []byte) verdict {
+func (s *embedded) dispatch(kind byte, body []byte) drive.Verdict {
 	switch kind {
 	case 'Q':
 		return s.extendedOrSkip(s.query, body)
@@ -118,7 +119,7 @@ func (s *embedded) setStartup(p wire.Parameter) error {
 }
 
 // consult is never asked: nothing but the client and the backend stands between.
-func (s *embedded) consult(v verdict) bool {
+func (s *embedded) consult(v drive.Verdict) bool {
 	s.report(pgerr.Fatalf(codes.Internal, "internal error"))
 	s.log.Error("an embedded session waits for an upstream", "verdict", int(v))
 	s.farewell()
@@ -152,7 +153,7 @@ func (s *embedded) beforeCall() { s.refresh() }
 
 func (s *embedded) reportSettings() {
 	for _, r := range s.view.vars.TakeReports() {
-		s.out.ParameterStatus(r.Name, r.Value)
+		s.client.Out.ParameterStatus(r.Name, r.Value)
 	}
 }
 
@@ -161,7 +162,7 @@ func (s *embedded) statementTimeout() time.Duration { return s.view.vars.Stateme
 // What follows is about an upstream, and there is none: statements that need one are refused by the planner.
 
 func (s *embedded) refuses(*planner.Statement) error { return nil }
-func (s *embedded) turnToAsk() verdict               { return ourTurn }
+func (s *embedded) turnToAsk() drive.Verdict         { return ourTurn }
 func (s *embedded) probe(st *planner.Statement, _ []datum.Type) (*planner.Statement, error) {
 	return st, errNoUpstream
 }
@@ -185,25 +186,8 @@ func (s *embedded) forgetUnnamed() {
 	}
 }
 
-func (s *embedded) unsent() int          { return 0 }
-func (s *embedded) flushUpstream() error { return nil }
-func (s *embedded) tryFlush() bool       { return true }
+func (s *embedded) source() drive.Source { return s.client.Direct() }
 
-func (s *embedded) writeToClient(b []byte) error {
-	_, err := s.conn.Write(b)
-	return err
-}
-
-func (s *embedded) tryWriteToClient(b []byte) (n int, ok bool) {
-	n, err := s.polled.TryWrite(b)
-	return n, err == nil
-}
-
-func (s *embedded) mayPark() bool                { return true }
-func (s *embedded) lend([]byte)                  {}
-func (s *embedded) takeBack(func([]byte) []byte) {}
-
-func (s *embedded) isLost() bool    { return false }
 func (s *embedded) giveUp(error)    {}
 func (s *embedded) settle()         {}
 func (s *embedded) lastStatement()  {}

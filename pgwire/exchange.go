@@ -5,53 +5,58 @@ import "raisinproxy/pgwire/upstream"
 // This file is how a session talks to its upstream by itself: it sends messages that the
 // client knows nothing of, and sees the answers instead of the client.
 
+// listener is a session as a conversation with its upstream sees it.
+type listener struct{ s *proxied }
+
 // News passes on what the upstream says besides answers.
-func (s *proxied) News(frame []byte) { s.news(frame) }
+func (l listener) News(frame []byte) { l.s.news(frame) }
 
 // Pass passes on rows of the upstream's.
-func (s *proxied) Pass(rows []byte) { s.out.Buf = append(s.out.Buf, rows...) }
+func (l listener) Pass(rows []byte) { l.s.client.Out.Buf = append(l.s.client.Out.Buf, rows...) }
 
 // MostWaiting is how many bytes may wait for the client.
-func (s *proxied) MostWaiting() int { return s.maxWaiting() }
+func (l listener) MostWaiting() int { return l.s.maxWaiting() }
 
 // Flush sends what waits, if it is much or now is true.
-func (s *proxied) Flush(now bool) error {
-	if !now && len(s.out.Buf) <= s.maxWaiting() {
+func (l listener) Flush(now bool) error {
+	if !now && len(l.s.client.Out.Buf) <= l.s.maxWaiting() {
 		return nil
 	}
-	return s.flush()
+	return l.s.client.Flush()
 }
 
 // CopyIn passes on the data of a COPY. If it cannot, answers are lost, so nothing that the upstream says
 // can be told from then on.
-func (s *proxied) CopyIn() error {
-	err := s.copyIn()
-	s.torn = s.torn || err != nil
+func (l listener) CopyIn() error {
+	err := l.s.copyIn()
+	l.s.client.IsGone = l.s.client.IsGone || err != nil
 	return err
 }
 
 // pass sends a frame of the upstream's to the client.
 func (s *proxied) pass(kind byte, body []byte) {
 	if kind == 'C' {
-		s.out.Tag = len(s.out.Buf)
+		s.client.Out.Tag = len(s.client.Out.Buf)
 	}
-	start := s.out.Begin(kind)
-	s.out.Buf = append(s.out.Buf, body...)
-	s.out.End(start)
+	start := s.client.Out.Begin(kind)
+	s.client.Out.Buf = append(s.client.Out.Buf, body...)
+	s.client.Out.End(start)
 }
 
 // copyIn passes on the data of a COPY that runs amid an exchange, until it ends or the
 // upstream wants no more of it. The frame at the head of the input counts as answered
 // from here on, and what follows it is read here and not by the watcher.
 func (s *proxied) copyIn() error {
-	if err := s.flush(); err != nil {
+	if err := s.client.Flush(); err != nil {
 		return err
 	}
-	s.watching.stop(s.session)
-	defer s.watchAgain()
+	return s.client.Reading(s.readCopy)
+}
+
+func (s *proxied) readCopy() error {
 	s.takeHead()
 	for s.up.Copying() {
-		kind, body, ok, bad := s.in.Peek()
+		kind, body, ok, bad := s.client.In.Peek()
 		switch {
 		case bad != nil:
 			s.broken = bad
@@ -68,7 +73,7 @@ func (s *proxied) copyIn() error {
 		if ok {
 			continue
 		}
-		if err := s.in.Fill(s.conn); err != nil && s.up.Copying() {
+		if err := s.client.In.Fill(s.client.Conn()); err != nil && s.up.Copying() {
 			return s.whyInterrupted(err)
 		}
 	}
@@ -81,7 +86,7 @@ func (s *proxied) whyInterrupted(err error) error {
 	switch {
 	case s.up.IsLost():
 		return upstream.ErrLost
-	case s.stopping.Load():
+	case s.client.IsStopping():
 		return errShutdown
 	}
 	return err
@@ -93,5 +98,5 @@ func (s *proxied) forwardCopy(kind byte, body []byte) {
 		s.up.EndCopy()
 	}
 	s.up.Send(kind, body)
-	s.in.Skip(body)
+	s.client.In.Skip(body)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/pgwire/drive"
 	"raisinproxy/pgwire/settings"
 	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner"
@@ -17,14 +18,14 @@ import (
 
 // failSeries answers an error in the extended protocol: what follows is dropped
 // up to Sync.
-func (s *session) failSeries(err error) verdict {
+func (s *session) failSeries(err error) drive.Verdict {
 	s.fail(err)
 	s.skipping = true
 	return needInput
 }
 
 // parse makes a prepared statement.
-func (s *session) parse(body []byte) verdict {
+func (s *session) parse(body []byte) drive.Verdict {
 	s.refresh() // before the text is read, which depends on settings
 	m := wire.Body{Rest: body}
 	name, raw := s.name(&m), m.Text()
@@ -67,7 +68,7 @@ func (s *session) parse(body []byte) verdict {
 	} else if err := s.keep(string(name), st); err != nil {
 		return s.failSeries(err)
 	}
-	s.out.ParseComplete()
+	s.client.Out.ParseComplete()
 	return needInput
 }
 
@@ -185,7 +186,7 @@ func (s *session) statementOf(name []byte) (*planner.Statement, error) {
 }
 
 // bind makes a portal.
-func (s *session) bind(body []byte) verdict {
+func (s *session) bind(body []byte) drive.Verdict {
 	m := wire.Body{Rest: body}
 	portalName, statementName := s.name(&m), s.name(&m)
 	if m.Bad != nil {
@@ -222,7 +223,7 @@ func (s *session) bind(body []byte) verdict {
 		p.kept = portalBytes(p)
 		s.objects.portalBytes += p.kept
 	}
-	s.out.BindComplete()
+	s.client.Out.BindComplete()
 	return needInput
 }
 
@@ -433,7 +434,7 @@ func (s *session) target(st *planner.Statement) (*planner.Statement, error) {
 }
 
 // describe tells about a statement or a portal.
-func (s *session) describe(body []byte) verdict {
+func (s *session) describe(body []byte) drive.Verdict {
 	m := wire.Body{Rest: body}
 	kind, name := m.Byte(), s.name(&m)
 	if bad := m.Done(); bad != nil {
@@ -463,13 +464,13 @@ func (s *session) describe(body []byte) verdict {
 		return s.failSeries(errAborted)
 	}
 	if kind == 'S' {
-		s.out.ParameterDescription(st.Params)
+		s.client.Out.ParameterDescription(st.Params)
 	}
 	target, err := s.target(st)
 	if columns == nil {
-		s.out.NoData()
+		s.client.Out.NoData()
 	} else if err == nil && target.Described != nil {
-		s.out.DescribeAs(target.Described, result)
+		s.client.Out.DescribeAs(target.Described, result)
 	} else {
 		s.describeRows(columns, result)
 	}
@@ -477,7 +478,7 @@ func (s *session) describe(body []byte) verdict {
 }
 
 // execute runs a portal.
-func (s *session) execute(body []byte) verdict {
+func (s *session) execute(body []byte) drive.Verdict {
 	m := wire.Body{Rest: body}
 	name, maxRows := s.name(&m), m.Int32()
 	if bad := m.Done(); bad != nil {
@@ -493,7 +494,7 @@ func (s *session) execute(body []byte) verdict {
 	s.beginImplicit()
 	s.refresh()
 	if p.bound.Action == nil {
-		s.out.EmptyQueryResponse()
+		s.client.Out.EmptyQueryResponse()
 		return needInput
 	}
 	if s.txState() == wire.FailedBlock && !p.bound.EndsTransaction() {
@@ -513,7 +514,7 @@ func (s *session) calls(st *planner.Statement) bool {
 }
 
 // close drops a statement or a portal; one that does not exist is no error.
-func (s *session) close(body []byte) verdict {
+func (s *session) close(body []byte) drive.Verdict {
 	m := wire.Body{Rest: body}
 	kind, name := m.Byte(), s.name(&m)
 	if bad := m.Done(); bad != nil {
@@ -531,7 +532,7 @@ func (s *session) close(body []byte) verdict {
 	default:
 		return s.failSeries(pgerr.Newf(codes.ProtocolViolation, "invalid CLOSE message subtype %d", kind))
 	}
-	s.out.CloseComplete()
+	s.client.Out.CloseComplete()
 	return needInput
 }
 

@@ -13,7 +13,7 @@ import (
 // readFacts asks for the facts before the frame at the head is answered. An error of the
 // upstream's, a cancelled statement for example, is the answer to that frame then.
 func (s *proxied) readFacts() error {
-	err := s.waiting(func(context.Context) error { return s.askFacts() })
+	err := s.client.Waiting(func(context.Context) error { return s.askFacts() })
 	if theirs, ok := errors.AsType[*upstream.Error](err); ok && theirs.IsOrdinary() {
 		s.failHead(theirs)
 		return nil
@@ -23,9 +23,9 @@ func (s *proxied) readFacts() error {
 
 // failHead answers the frame at the head of the input with an error.
 func (s *proxied) failHead(err error) {
-	kind, body, ok, _ := s.in.Peek()
+	kind, body, ok, _ := s.client.In.Peek()
 	if !ok {
-		kind = s.in.Buf[s.in.Start] // of a long message, which is dropped as it arrives
+		kind = s.client.In.Buf[s.client.In.Start] // of a long message, which is dropped as it arrives
 	}
 	s.fail(err)
 	if kind != 'Q' {

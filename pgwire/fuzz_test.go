@@ -46,7 +46,8 @@ func FuzzStartup(f *testing.F) {
 	f.Fuzz(func(t *testing.T, input []byte) {
 		s := newSession(t)
 		conn := newScript(input, 7)
-		s.conn, s.in.Limit = conn, maxStartupBytes
+		s.client.Secure(conn)
+		s.client.In.Limit = maxStartupBytes
 		err := s.startup()
 		s.farewell()
 		if err == nil && !bytes.HasSuffix(conn.out.Bytes(), []byte("Z\x00\x00\x00\x05I")) {

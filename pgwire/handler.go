@@ -3,6 +3,7 @@ package pgwire
 import (
 	"time"
 
+	"raisinproxy/pgwire/drive"
 	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner"
 	"raisinproxy/sqlfuncs/datum"
@@ -20,13 +21,13 @@ type handler interface {
 	processID() int32
 
 	// before says what stands before any frame; ourTurn: nothing.
-	before() verdict
+	before() drive.Verdict
 	// partial looks at a frame that has not arrived as a whole.
-	partial() verdict
+	partial() drive.Verdict
 	// dispatch answers one frame. needInput means that it is done.
-	dispatch(kind byte, body []byte) verdict
+	dispatch(kind byte, body []byte) drive.Verdict
 	// consult does what stands between a frame and its answer. If it says false the session is over.
-	consult(v verdict) bool
+	consult(v drive.Verdict) bool
 
 	transactionState() wire.TxState
 	// ensureTransaction begins an implicit transaction if there is none; endImplicit commits it.
@@ -51,7 +52,7 @@ type handler interface {
 	// refuses is what is wrong with a statement in this mode.
 	refuses(st *planner.Statement) error
 	// turnToAsk is ourTurn if the upstream can be asked now what a statement means; probe asks it.
-	turnToAsk() verdict
+	turnToAsk() drive.Verdict
 	probe(st *planner.Statement, declared []datum.Type) (*planner.Statement, error)
 	// openExecute makes a portal of an EXECUTE one of the statement that it names, if it has to be.
 	openExecute(p *portal) error
@@ -69,23 +70,9 @@ type handler interface {
 	// closePortal closes what the upstream has of a portal.
 	closePortal(p *portal)
 
-	// unsent is how many bytes wait for the upstream; flushUpstream writes them, tryFlush as far as it need
-	// not wait: if it says false, a goroutine has to do the rest.
-	unsent() int
-	flushUpstream() error
-	tryFlush() bool
-	// writeToClient writes between two frames of the upstream's. tryWriteToClient writes what can be written
-	// without waiting; not ok: the rest has to wait.
-	writeToClient(b []byte) error
-	tryWriteToClient(b []byte) (n int, ok bool)
-	// mayPark says whether an event loop can serve the session while it waits for its client.
-	mayPark() bool
-	// lend and takeBack enclose a turn of the loop: a buffer of the loop's is lent.
-	lend(buf []byte)
-	takeBack(own func([]byte) []byte)
-
-	// isLost says that the upstream has gone; giveUp ends the session for it.
-	isLost() bool
+	// source is the connection whose answers go to the client by themselves.
+	source() drive.Source
+	// giveUp ends the session because the upstream has gone, or cannot be had.
 	giveUp(err error)
 	// settle lets what is under way be answered before the session ends, lastStatement before the server does.
 	settle()

@@ -3,6 +3,7 @@ package pgwire
 import (
 	"encoding/binary"
 	"errors"
+	"raisinproxy/pgwire/drive"
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
 	"strings"
@@ -25,7 +26,7 @@ func (s *proxied) holding() bool {
 }
 
 // hold is relay while something would have to be given back.
-func (s *proxied) hold(kind byte, body []byte) verdict {
+func (s *proxied) hold(kind byte, body []byte) drive.Verdict {
 	if !s.blocking {
 		return needCall
 	}
@@ -103,7 +104,7 @@ func (s *proxied) queryHeld(kind byte, body []byte) error {
 // takeHeld has messages sent and passes their answers on. While they are under way nobody
 // knows what becomes of the transaction: they may hold a COMMIT.
 func (s *proxied) takeHeld(send func(upstream.Visit) error) error {
-	s.unit.endStatement(s.out.Position())
+	s.unit.endStatement(s.client.Out.Position())
 	s.unit.deciding = true
 	err := send(func(kind byte, body []byte) error {
 		switch kind {

@@ -95,7 +95,7 @@ func (s *session) awaitTurn(among *throttle) (done func(), err error) {
 	if done, ok := among.free(s.login.network); ok {
 		return done, nil
 	}
-	err = s.waiting(func(ctx context.Context) error {
+	err = s.client.Waiting(func(ctx context.Context) error {
 		ctx, cancel := s.untilStarted(ctx)
 		defer cancel()
 		done, err = among.turn(ctx, s.login.network)
@@ -134,7 +134,7 @@ func (s *session) lookUp(user string) (found *auth.User, err error) {
 		return nil, err
 	}
 	defer done()
-	err = s.waiting(func(ctx context.Context) error {
+	err = s.client.Waiting(func(ctx context.Context) error {
 		ctx, cancel := s.untilStarted(ctx)
 		defer cancel()
 		var err error
@@ -152,15 +152,15 @@ func (s *session) converse(user string, exchange *auth.Exchange) (auth.Identity,
 	step, err := s.judge(user, exchange, exchange.Start)
 	for err == nil {
 		for _, m := range step.Messages {
-			s.out.Message(m)
+			s.client.Out.Message(m)
 		}
 		if step.Done {
 			return exchange.Identity(), nil
 		}
-		if err := s.flush(); err != nil {
+		if err := s.client.Flush(); err != nil {
 			return auth.Identity{}, errNoSession
 		}
-		s.in.Limit = exchange.Limit()
+		s.client.In.Limit = exchange.Limit()
 		kind, body, readErr := s.awaitResponse()
 		if errors.Is(readErr, wire.ErrLength) {
 			if unreadable := exchange.Unreadable(); unreadable != nil {
@@ -173,7 +173,7 @@ func (s *session) converse(user string, exchange *auth.Exchange) (auth.Identity,
 		body = bytes.Clone(body) // more may arrive while it waits for its turn
 		step, err = s.judge(user, exchange, func() (auth.Step, error) { return exchange.Respond(kind, body) })
 		if err == nil {
-			s.in.Skip(body)
+			s.client.In.Skip(body)
 		}
 	}
 	return auth.Identity{}, err
@@ -208,15 +208,15 @@ func (s *session) rejected(user string, err error) error {
 // message, and of what is none, the type is enough.
 func (s *session) awaitResponse() (kind byte, body []byte, err error) {
 	for {
-		if kind, ok := s.in.Head(); ok && kind != 'p' {
+		if kind, ok := s.client.In.Head(); ok && kind != 'p' {
 			return kind, nil, nil
 		}
-		kind, body, ok, bad := s.in.Peek()
+		kind, body, ok, bad := s.client.In.Peek()
 		if ok || bad != nil {
 			return kind, body, bad
 		}
-		_, begun := s.in.Head()
-		switch err := s.in.Fill(s.conn); {
+		_, begun := s.client.In.Head()
+		switch err := s.client.In.Fill(s.client.Conn()); {
 		case errors.Is(err, io.EOF) && begun:
 			return 0, nil, wire.ErrLength // cut short
 		case err != nil:

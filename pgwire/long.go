@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/binary"
 
+	"raisinproxy/pgwire/drive"
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
 )
@@ -18,8 +19,8 @@ const longMessage = maxPending
 // startLong begins to pass on the message at the head, of which a part has arrived, if
 // it is a long one for the upstream. What has to be looked at as a whole, a text, is
 // not.
-func (s *proxied) startLong() verdict {
-	have := s.in.Buf[s.in.Start:s.in.End]
+func (s *proxied) startLong() drive.Verdict {
+	have := s.client.In.Buf[s.client.In.Start:s.client.In.End]
 	if s.skipping || len(have) < wire.FrameHeader {
 		return needInput
 	}
@@ -46,7 +47,7 @@ func (s *proxied) startLong() verdict {
 
 // startBind does with the names in a Bind what route does. It is not our turn for one
 // that names a statement or a portal of ours, or the names of which have not arrived.
-func (s *proxied) startBind(have []byte) verdict {
+func (s *proxied) startBind(have []byte) drive.Verdict {
 	if bytes.Count(have, []byte{0}) < 2 {
 		return needInput
 	}
@@ -67,7 +68,7 @@ func (s *proxied) startBind(have []byte) verdict {
 
 // replacePortal forgets the unnamed portal of ours when a relayed Bind makes another. One
 // with a name cannot be replaced; what is wrong with the statement is said before that.
-func (s *proxied) replacePortal(name, statement []byte) verdict {
+func (s *proxied) replacePortal(name, statement []byte) drive.Verdict {
 	switch {
 	case len(name) == 0:
 		s.closeUpstream(&s.objects.unnamedPortal)
@@ -87,12 +88,12 @@ func (s *proxied) replacePortal(name, statement []byte) verdict {
 }
 
 // passLong passes on what has arrived of a long message.
-func (s *proxied) passLong() verdict {
-	have := s.in.Buf[s.in.Start:s.in.End]
+func (s *proxied) passLong() drive.Verdict {
+	have := s.client.In.Buf[s.client.In.Start:s.client.In.End]
 	n := min(s.long, len(have))
 	s.up.SendPart(have[:n])
-	s.in.Drop(n)
+	s.client.In.Drop(n)
 	s.long -= n
-	s.in.Bulk = s.long > 0
+	s.client.In.Bulk = s.long > 0
 	return needInput
 }

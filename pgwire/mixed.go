@@ -7,6 +7,7 @@ import (
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/pgwire/drive"
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner"
@@ -35,7 +36,7 @@ func failure(body []byte, text *planner.Text) error {
 }
 
 // mixedTurn is turn for what has to talk to the upstream.
-func (s *proxied) mixedTurn() verdict {
+func (s *proxied) mixedTurn() drive.Verdict {
 	if !s.up.IsOpened() {
 		return needUpstream
 	}
@@ -91,7 +92,7 @@ func (s *proxied) runMixedAgain(p *portal) error {
 	if verb == "INSERT" {
 		verb += " 0"
 	}
-	s.out.CommandComplete(verb + " 0")
+	s.client.Out.CommandComplete(verb + " 0")
 	return nil
 }
 

@@ -77,7 +77,7 @@ func (s *proxied) fetch(p *portal, maxRows int, opening upstream.Messages) error
 			p.tag = strings.TrimSuffix(string(body), "\x00")
 			s.warnOfLoss(p.tag)
 			s.explainCalls(p)
-			s.out.CommandComplete(p.tag)
+			s.client.Out.CommandComplete(p.tag)
 		default:
 			s.pass(kind, body)
 		}
@@ -96,7 +96,7 @@ func (s *proxied) fetch(p *portal, maxRows int, opening upstream.Messages) error
 func (s *proxied) describeOnce(p *portal) {
 	if p.undescribed {
 		p.undescribed = false
-		s.out.DescribeAs(p.bound.Described, p.formats)
+		s.client.Out.DescribeAs(p.bound.Described, p.formats)
 	}
 }
 
@@ -113,7 +113,7 @@ func (s *proxied) fetchFailure(p *portal, body []byte) error {
 
 func (s *proxied) fetched(p *portal, suspended bool) {
 	if suspended {
-		s.out.PortalSuspended()
+		s.client.Out.PortalSuspended()
 		return
 	}
 	s.closeUpstream(p)
@@ -156,7 +156,7 @@ func (s *proxied) fetchSlices(p *portal, maxRows int, opening upstream.Messages)
 			s.fetched(p, suspended)
 			return nil
 		}
-		if err := s.Flush(false); err != nil {
+		if err := (listener{s}).Flush(false); err != nil {
 			return err
 		}
 	}
@@ -169,7 +169,7 @@ func (s *proxied) passTag(p *portal, body []byte, sent int) {
 		p.tag = p.tag[:i+1] + strconv.Itoa(sent)
 	}
 	s.warnOfLoss(p.tag)
-	s.out.CommandComplete(p.tag)
+	s.client.Out.CommandComplete(p.tag)
 }
 
 // explainCalls adds what EXPLAIN says of the calls.
@@ -244,15 +244,15 @@ func (s *proxied) encodeItem(t datum.Type, v datum.Datum, format int16) ([]byte,
 }
 
 func (s *proxied) sendRaw(row [][]byte) {
-	start := s.out.Begin('D')
-	s.out.Buf = binary.BigEndian.AppendUint16(s.out.Buf, uint16(len(row)))
+	start := s.client.Out.Begin('D')
+	s.client.Out.Buf = binary.BigEndian.AppendUint16(s.client.Out.Buf, uint16(len(row)))
 	for _, value := range row {
 		if value == nil {
-			s.out.Buf = append(s.out.Buf, 0xFF, 0xFF, 0xFF, 0xFF)
+			s.client.Out.Buf = append(s.client.Out.Buf, 0xFF, 0xFF, 0xFF, 0xFF)
 			continue
 		}
-		s.out.Buf = binary.BigEndian.AppendUint32(s.out.Buf, uint32(len(value)))
-		s.out.Buf = append(s.out.Buf, value...)
+		s.client.Out.Buf = binary.BigEndian.AppendUint32(s.client.Out.Buf, uint32(len(value)))
+		s.client.Out.Buf = append(s.client.Out.Buf, value...)
 	}
-	s.out.End(start)
+	s.client.Out.End(start)
 }

@@ -38,7 +38,7 @@ func (s *proxied) openUpstream(ctx context.Context) error {
 	if u.FirstUse && !s.replicates {
 		u.Remember(s.identity, g)
 	}
-	s.up.Open(hijacked, s.conn)
+	s.up.Open(hijacked, s.client.Conn())
 	s.attach()
 	if s.greeted != nil {
 		return s.sameScope(g.Facts)

@@ -134,7 +134,7 @@ func (s *session) start(p *portal, describe bool) error {
 			return err
 		}
 		if tag != "" {
-			s.out.CommandComplete(tag)
+			s.client.Out.CommandComplete(tag)
 		}
 		if p.state != portalAbsent { // it may have ended with its transaction
 			p.state = portalDone
@@ -209,7 +209,7 @@ func (s *session) authorize(st *planner.Statement) error {
 func (s *session) sendRows(p *portal, maxRows int) error {
 	sent := 0
 	for maxRows == 0 || sent < maxRows {
-		if len(s.out.Buf) > maxResult {
+		if len(s.client.Out.Buf) > maxResult {
 			return errTooLarge
 		}
 		more, err := s.nextRow(p)
@@ -223,7 +223,7 @@ func (s *session) sendRows(p *portal, maxRows int) error {
 		}
 		sent++
 	}
-	s.out.PortalSuspended()
+	s.client.Out.PortalSuspended()
 	return nil
 }
 
@@ -239,9 +239,9 @@ func (s *session) complete(p *portal, rows int) {
 		if rows == 0 {
 			s.warnOfLoss("SELECT 0")
 		}
-		s.out.Selected(rows)
+		s.client.Out.Selected(rows)
 	} else {
-		s.out.CommandComplete("SHOW")
+		s.client.Out.CommandComplete("SHOW")
 	}
 }
 
@@ -266,8 +266,8 @@ func (s *session) nextRow(p *portal) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	start := s.out.Begin('D')
-	s.out.Buf = append(s.out.Buf, byte(len(columns)>>8), byte(len(columns)))
+	start := s.client.Out.Begin('D')
+	s.client.Out.Buf = append(s.client.Out.Buf, byte(len(columns)>>8), byte(len(columns)))
 	for i := range columns {
 		if ok {
 			err = s.sendColumn(query, &p.frame, columns[i].Type, i, p.formats.Of(i))
@@ -275,11 +275,11 @@ func (s *session) nextRow(p *portal) (more bool, err error) {
 			err = s.sendValue(columns[i].Type, s.row[i], p.formats.Of(i))
 		}
 		if err != nil {
-			s.out.Mend()
+			s.client.Out.Mend()
 			return false, err
 		}
 	}
-	s.out.End(start)
+	s.client.Out.End(start)
 	return true, nil
 }
 
@@ -307,20 +307,20 @@ func (s *session) sendColumn(query *planner.Select, f *planner.Frame, t datum.Ty
 		return err
 	}
 	if fn != nil && !s.view.text.Converts() {
-		start := len(s.out.Buf)
-		s.out.Buf = append(s.out.Buf, 0, 0, 0, 0)
+		start := len(s.client.Out.Buf)
+		s.client.Out.Buf = append(s.client.Out.Buf, 0, 0, 0, 0)
 		if format == wire.BinaryFormat {
-			s.out.Buf = append(s.out.Buf, datum.JSONBVersion)
+			s.client.Out.Buf = append(s.client.Out.Buf, datum.JSONBVersion)
 		}
-		s.out.Buf = fn.AppendScalar(s.out.Buf, row)
-		s.out.CloseValue(start)
+		s.client.Out.Buf = fn.AppendScalar(s.client.Out.Buf, row)
+		s.client.Out.CloseValue(start)
 		return nil
 	}
 	return s.sendValue(t, s.row[i], format)
 }
 
 func (s *session) sendValue(t datum.Type, v datum.Datum, format int16) error {
-	if len(s.out.Buf)+len(v.Str) > maxResult {
+	if len(s.client.Out.Buf)+len(v.Str) > maxResult {
 		return errTooLarge
 	}
 	if s.view.text.Converts() && !v.Null && v.Str != "" {
@@ -330,14 +330,14 @@ func (s *session) sendValue(t datum.Type, v datum.Datum, format int16) error {
 		}
 		v.Str = converted
 	}
-	return s.out.Value(t, v, format, s.view.zone)
+	return s.client.Out.Value(t, v, format, s.view.zone)
 }
 
 func (s *session) describeRows(columns []planner.Column, f wire.Formats) {
 	if s.view.text.Converts() {
 		columns = s.view.text.Columns(columns)
 	}
-	s.out.RowDescription(columns, f)
+	s.client.Out.RowDescription(columns, f)
 }
 
 // startClock notes when the statement must be over.

@@ -25,10 +25,10 @@ func TestEqualProcessIDs(t *testing.T) {
 	var sessions []*session
 	canceled := map[*session]int{}
 	for range 100 {
-		s := server.newSession(t.Context(), nil)
+		s := server.newSession(t.Context(), nil, nil)
 		s.handler.(*proxied).up.Open(&pgconn.HijackedConn{Conn: deafConn{}, PID: 7}, deafConn{})
 		server.register(s)
-		s.interrupt.cancel = func(error) { canceled[s]++ }
+		s.client.SetOther(counter(func() { canceled[s]++ }))
 		sessions = append(sessions, s)
 	}
 	server.cancel(7, sessions[0].secret-1)
@@ -48,3 +48,9 @@ func TestEqualProcessIDs(t *testing.T) {
 		t.Errorf("%d sessions are left", len(server.sessions))
 	}
 }
+
+// counter is what a session waits for, which counts how often it was cancelled.
+type counter func()
+
+func (c counter) RequestCancel() { c() }
+func (counter) Abandon()         {}

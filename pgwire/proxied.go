@@ -3,6 +3,7 @@ package pgwire
 import (
 	"context"
 	"errors"
+	"raisinproxy/pgwire/drive"
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner"
@@ -44,7 +45,7 @@ type proxied struct {
 
 func newProxied(s *session) *proxied {
 	p := &proxied{session: s, up: upstream.NewConn(), unopened: block{s: s}}
-	p.conv = upstream.NewConversation(p.up, p)
+	p.conv = upstream.NewConversation(p.up, listener{p})
 	return p
 }
 
@@ -58,7 +59,7 @@ func (s *proxied) processID() int32 {
 	return int32(s.up.PID())
 }
 
-func (s *proxied) before() verdict {
+func (s *proxied) before() drive.Verdict {
 	if s.mustAbort {
 		return needAbort
 	}
@@ -71,12 +72,12 @@ func (s *proxied) before() verdict {
 	return ourTurn
 }
 
-func (s *proxied) partial() verdict { return s.startLong() }
+func (s *proxied) partial() drive.Verdict { return s.startLong() }
 
-func (s *proxied) dispatch(kind byte, body []byte) verdict { return s.route(kind, body) }
+func (s *proxied) dispatch(kind byte, body []byte) drive.Verdict { return s.route(kind, body) }
 
 // consult does what stands between a frame and its answer. An error of it ends the session.
-func (s *proxied) consult(v verdict) bool {
+func (s *proxied) consult(v drive.Verdict) bool {
 	err := s.clear(v)
 	if err != nil {
 		s.giveUp(err)
@@ -139,8 +140,8 @@ func (s *proxied) answerFailure(err error) bool {
 		return ok // its last words, which end the session
 	}
 	theirs.Response.Detail = withDetail(theirs.Response.Detail, s.view.text.Best(s.undoUnit()))
-	s.out.Message(&theirs.Response)
-	s.out.Due = true
+	s.client.Out.Message(&theirs.Response)
+	s.client.Out.Due = true
 	s.abortTransaction()
 	s.mustAbort = false // it has done so itself
 	return true
@@ -173,7 +174,7 @@ func (s *proxied) refuses(st *planner.Statement) error {
 	return nil
 }
 
-func (s *proxied) turnToAsk() verdict { return s.mixedTurn() }
+func (s *proxied) turnToAsk() drive.Verdict { return s.mixedTurn() }
 
 func (s *proxied) runSplit(p *portal, maxRows int, describe bool) error {
 	return s.runMixed(p, maxRows, describe)
@@ -201,48 +202,21 @@ func (s *proxied) shadowStatement()      { s.unnamedVoid = true }
 func (s *proxied) shadowPortal()         { s.portalVoid = true }
 func (s *proxied) closePortal(p *portal) { s.closeUpstream(p) }
 
-func (s *proxied) unsent() int          { return s.up.Unsent() }
-func (s *proxied) flushUpstream() error { return s.up.Flush() }
-func (s *proxied) tryFlush() bool       { return s.up.TryFlush() }
-
-func (s *proxied) writeToClient(b []byte) error {
-	if s.up.IsOpened() {
-		return s.up.WriteToClient(b)
+func (s *proxied) source() drive.Source {
+	if !s.up.IsOpened() {
+		return s.client.Direct()
 	}
-	_, err := s.conn.Write(b)
-	return err
+	return s.up
 }
-
-func (s *proxied) tryWriteToClient(b []byte) (n int, ok bool) {
-	return s.up.WriteToClientNow(s.polled, b)
-}
-
-func (s *proxied) mayPark() bool { return !s.up.IsOpened() || s.up.Polled() }
-
-func (s *proxied) lend(buf []byte) {
-	if s.up.IsOpened() {
-		s.up.Lend(buf)
-	}
-}
-
-func (s *proxied) takeBack(own func([]byte) []byte) {
-	if s.up.IsOpened() {
-		s.up.TakeBack(own)
-	}
-}
-
-func (s *proxied) isLost() bool { return s.up.IsLost() }
 
 // settle lets the upstream answer. Of a series without its Sync PostgreSQL sends nothing either.
 func (s *proxied) settle() {
 	if s.up.Owes() && (s.broken != nil || !s.up.IsOpen()) {
-		_ = s.waiting(func(context.Context) error { return s.up.Settle() })
+		_ = s.client.Waiting(func(context.Context) error { return s.up.Settle() })
 	}
 }
 
 func (s *proxied) hangUpUpstream() {
-	s.interrupt.mu.Lock()
-	s.interrupt.up = nil
-	s.interrupt.mu.Unlock()
+	s.client.SetOther(nil)
 	s.up.Stop()
 }

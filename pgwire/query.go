@@ -5,6 +5,7 @@ import (
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/pgwire/drive"
 	"raisinproxy/pgwire/settings"
 	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner"
@@ -13,7 +14,7 @@ import (
 
 // query answers a simple query: all statements of a text, in one implicit
 // transaction unless they say otherwise, up to the first error.
-func (s *session) query(body []byte) verdict {
+func (s *session) query(body []byte) drive.Verdict {
 	s.refresh() // before the text is read, which depends on settings
 	m := wire.Body{Rest: body}
 	raw := m.Text()
@@ -36,7 +37,7 @@ func (s *session) query(body []byte) verdict {
 }
 
 // answerQuery answers a simple query whose plan is there.
-func (s *session) answerQuery(text []byte, script *planner.Script) verdict {
+func (s *session) answerQuery(text []byte, script *planner.Script) drive.Verdict {
 	if !s.mayWait(script.Calls || s.executes(script)) || !s.mayCompute(script.Statements...) {
 		s.planned = planned{text: string(text), options: planner.Options{Standard: s.view.standard}, script: script}
 		return needCall
@@ -56,7 +57,7 @@ func (s *session) runScript(script *planner.Script) {
 		return
 	}
 	if len(script.Statements) == 0 {
-		s.out.EmptyQueryResponse()
+		s.client.Out.EmptyQueryResponse()
 		return
 	}
 	s.batch = len(script.Statements) > 1

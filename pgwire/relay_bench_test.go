@@ -30,8 +30,8 @@ func BenchmarkRelayFrames(b *testing.B) {
 			question, answer := bytes.Join(bench.question, nil), bytes.Join(bench.answer, nil)
 			b.ReportAllocs()
 			for b.Loop() {
-				s.in.Buf = append(s.in.Buf[:0], question...)
-				s.in.Start, s.in.End = 0, len(question)
+				s.client.In.Buf = append(s.client.In.Buf[:0], question...)
+				s.client.In.Start, s.client.In.End = 0, len(question)
 				if v := s.step(); v != needInput || behind.up.Unsent() == 0 {
 					b.Fatalf("nothing is relayed: %v", v)
 				}

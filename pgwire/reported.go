@@ -44,5 +44,5 @@ func (s *proxied) news(frame []byte) {
 		s.unreported.frames[string(m.Text())] = slices.Clone(frame)
 		return
 	}
-	s.out.Buf = append(s.out.Buf, frame...)
+	s.client.Out.Buf = append(s.client.Out.Buf, frame...)
 }

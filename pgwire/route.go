@@ -7,6 +7,7 @@ import (
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/pgwire/drive"
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner"
@@ -19,7 +20,7 @@ import (
 // owes first, and says in which transaction we are.
 
 // route answers one frame, or sends it on.
-func (s *proxied) route(kind byte, body []byte) verdict {
+func (s *proxied) route(kind byte, body []byte) drive.Verdict {
 	switch {
 	case s.skipping && kind != 'S' && kind != 'X':
 		return needInput
@@ -107,7 +108,7 @@ func namesOurs(kind byte, body []byte) bool {
 }
 
 // routeFlush sends a Flush on if there is anything of its series to flush.
-func (s *proxied) routeFlush() verdict {
+func (s *proxied) routeFlush() drive.Verdict {
 	switch {
 	case len(s.held.messages) > 0:
 		return needTurn
@@ -145,11 +146,11 @@ func (s *proxied) known(raw []byte) []byte {
 }
 
 // routeNamed answers a message about a statement or portal of ours.
-func (s *proxied) routeNamed(kind byte, body []byte, ours bool, answer func([]byte) verdict) verdict {
+func (s *proxied) routeNamed(kind byte, body []byte, ours bool, answer func([]byte) drive.Verdict) drive.Verdict {
 	if !ours {
 		return s.relay(kind, body)
 	}
-	var v verdict
+	var v drive.Verdict
 	if kind == 'E' && s.asksUpstream(body) {
 		v = s.mixedTurn()
 	} else {
@@ -170,7 +171,7 @@ func (s *proxied) asksUpstream(body []byte) bool {
 }
 
 // relay sends a frame on as it is.
-func (s *proxied) relay(kind byte, body []byte) verdict {
+func (s *proxied) relay(kind byte, body []byte) drive.Verdict {
 	if !s.up.IsOpened() {
 		return needUpstream
 	}
@@ -185,8 +186,8 @@ func (s *proxied) relay(kind byte, body []byte) verdict {
 	s.up.Send(kind, body)
 	s.settingsStale = true
 	if s.up.Unsent() > maxPending {
-		if _, head, ok, _ := s.in.Peek(); ok {
-			s.in.Skip(head) // which need not be body
+		if _, head, ok, _ := s.client.In.Peek(); ok {
+			s.client.In.Skip(head) // which need not be body
 		}
 		return needRoom
 	}
@@ -194,7 +195,7 @@ func (s *proxied) relay(kind byte, body []byte) verdict {
 }
 
 // relayText sends a Query or a Parse on with another text.
-func (s *proxied) relayText(kind byte, before []byte, text string, after []byte) verdict {
+func (s *proxied) relayText(kind byte, before []byte, text string, after []byte) drive.Verdict {
 	if encoded, err := s.view.text.ToClient(text); err == nil { // it came from there
 		text = encoded
 	}
@@ -207,7 +208,7 @@ func (s *proxied) relayText(kind byte, before []byte, text string, after []byte)
 }
 
 // routeQuery looks whether a simple query is ours.
-func (s *proxied) routeQuery(body []byte) verdict {
+func (s *proxied) routeQuery(body []byte) drive.Verdict {
 	m := wire.Body{Rest: body}
 	raw := m.Text()
 	if m.Done() != nil {
@@ -282,7 +283,7 @@ func (s *proxied) forgetUnnamed() {
 	s.objects.unnamedPortal.state, s.portalVoid = portalAbsent, s.up.IsOpened()
 }
 
-func (s *proxied) routeParse(body []byte) verdict {
+func (s *proxied) routeParse(body []byte) drive.Verdict {
 	m := wire.Body{Rest: body}
 	name, raw := m.Text(), m.Text()
 	rest := m.Rest
@@ -327,7 +328,7 @@ func (s *proxied) routeParse(body []byte) verdict {
 }
 
 // routeSync ends a series: where it began.
-func (s *proxied) routeSync(body []byte) verdict {
+func (s *proxied) routeSync(body []byte) drive.Verdict {
 	if s.up.IsOpen() {
 		if s.holding() {
 			return s.hold('S', body)

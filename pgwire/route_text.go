@@ -7,6 +7,7 @@ import (
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/pgwire/drive"
 	"raisinproxy/planner"
 )
 
@@ -14,7 +15,7 @@ import (
 
 // routeText finds the plan of a text that is to be answered here; nil if it is the
 // upstream's.
-func (s *proxied) routeText(raw []byte, options planner.Options) (*planner.Script, verdict) {
+func (s *proxied) routeText(raw []byte, options planner.Options) (*planner.Script, drive.Verdict) {
 	mayConcern := planner.MayConcern(unsafe.String(unsafe.SliceData(raw), len(raw))) // names are the same bytes in any encoding
 	if s.up.IsOpened() && (mayConcern || len(s.objects.statements) > 0 && bytes.IndexByte(raw, '\\') >= 0) {
 		// What is under way may change the settings that the text is to be read by.

@@ -28,7 +28,7 @@ func (s *proxied) endSeries() {
 		err = s.conv.Abort()
 	}
 	// What the last statement did is not done before its transaction is.
-	tag := s.out.TakeTag()
+	tag := s.client.Out.TakeTag()
 	if err == nil {
 		err = s.closeSeries()
 	}
@@ -36,7 +36,7 @@ func (s *proxied) endSeries() {
 		s.fail(theirs)
 		tag, err = nil, nil
 	}
-	s.out.Buf = append(s.out.Buf, tag...)
+	s.client.Out.Buf = append(s.client.Out.Buf, tag...)
 	s.endQuery(err)
 }
 

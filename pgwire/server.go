@@ -15,6 +15,7 @@ import (
 	"github.com/jeroenrinzema/psql-wire/codes"
 
 	"raisinproxy/pgwire/auth"
+	"raisinproxy/pgwire/drive"
 	"raisinproxy/pgwire/settings"
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/planner"
@@ -158,15 +159,15 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	stopAccepting := context.AfterFunc(ctx, func() { l.Close() })
 	defer stopAccepting()
 
-	loops, err := startLoops(max(1, s.cfg.EventLoops))
+	loops, err := drive.StartLoops(max(1, s.cfg.EventLoops))
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	defer loops.close()
+	defer loops.Close()
 	var group sync.WaitGroup
 	err = s.accept(ctx, l, func(conn net.Conn) {
 		group.Add(1)
-		go s.serveConn(sessionCtx, conn, loops.next(), group.Done)
+		go s.serveConn(sessionCtx, conn, loops.Next(), group.Done)
 	})
 	l.Close()
 	s.drain(&group, force)
@@ -201,13 +202,13 @@ func (s *Server) accept(ctx context.Context, l net.Listener, serve func(net.Conn
 func (s *Server) drain(group *sync.WaitGroup, force context.CancelCauseFunc) {
 	grace := time.AfterFunc(s.cfg.ShutdownTimeout, func() {
 		force(errShutdown)
-		s.each((*session).hangUp)
+		s.each(func(c *session) { c.client.HangUp(errShutdown) })
 	})
 	defer grace.Stop()
 	s.mu.Lock()
 	s.closing = true
 	s.mu.Unlock()
-	s.each((*session).stop)
+	s.each(func(c *session) { c.client.Stop() })
 	group.Wait()
 }
 
@@ -227,7 +228,7 @@ func (s *Server) enter(session *session) {
 	s.mu.Lock()
 	s.all[session] = true
 	if s.closing {
-		session.stop()
+		session.client.Stop()
 	}
 	s.mu.Unlock()
 	if other := s.entrance.enter(session); other != nil {
@@ -255,8 +256,8 @@ func (s *Server) cancel(pid int32, secret uint32) {
 	if session == nil {
 		return
 	}
-	if up := session.cancelStatement(errCanceled); up != nil {
-		up.RequestCancel()
+	if other := session.client.Cancel(errCanceled); other != nil {
+		other.RequestCancel()
 	}
 }
 

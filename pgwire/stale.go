@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"raisinproxy/pgwire/drive"
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
 )
@@ -27,7 +28,7 @@ func (s *proxied) closeUpstream(p *portal) {
 }
 
 // closeFirst makes sure that none is left before a message goes upstream that runs something.
-func (s *proxied) closeFirst(kind byte) verdict {
+func (s *proxied) closeFirst(kind byte) drive.Verdict {
 	if !s.conv.MustClose() || strings.IndexByte("QEF", kind) < 0 || s.up.Copying() {
 		return ourTurn
 	}
@@ -46,7 +47,7 @@ func (s *proxied) closeFirst(kind byte) verdict {
 
 // closeStale closes them before the frame at the head is answered.
 func (s *proxied) closeStale() error {
-	err := s.waiting(func(context.Context) error { return s.conv.CloseNow() })
+	err := s.client.Waiting(func(context.Context) error { return s.conv.CloseNow() })
 	if theirs, ok := errors.AsType[*upstream.Error](err); ok && theirs.IsOrdinary() {
 		s.failHead(theirs)
 		return nil

@@ -58,15 +58,16 @@ func (s *session) startup() error {
 	if err := s.server.reserved(s.caller.User); err != nil {
 		return err
 	}
-	s.adopt()
+	s.client.Adopt(s.login.startBy)
 	if err := s.handler.begin(parameters); err != nil {
 		return err
 	}
-	s.conn.SetDeadline(time.Time{})
-	if s.stopping.Load() {
+	s.client.Conn().SetDeadline(time.Time{})
+	if s.client.IsStopping() {
 		return errShutdown
 	}
-	s.in.Limit = s.server.cfg.MaxMessageBytes
+	s.client.In.Limit = s.server.cfg.MaxMessageBytes
+	s.client.IdleTimeout = s.server.cfg.IdleTimeout
 	s.greet()
 	return nil
 }
@@ -88,9 +89,9 @@ func (s *session) logIn() (parameters []wire.Parameter, err error) {
 
 // holdStartup gives reads and writes the time that the start-up has, unless it is to end.
 func (s *session) holdStartup() error {
-	s.conn.SetDeadline(s.login.startBy)
+	s.client.Conn().SetDeadline(s.login.startBy)
 	switch { // whose deadline may have been lost
-	case s.stopping.Load():
+	case s.client.IsStopping():
 		return errShutdown
 	case s.login.crowded.Load():
 		return errCrowded
@@ -126,7 +127,7 @@ func (s *session) negotiate() (version uint32, packet []byte, err error) {
 			}
 		case code == gssencRequest && !askedGSS:
 			askedGSS = true
-			if _, err := s.conn.Write([]byte{'N'}); err != nil {
+			if _, err := s.client.Conn().Write([]byte{'N'}); err != nil {
 				return 0, nil, errNoSession
 			}
 		case code>>16 == 1, code>>16 == 2:
@@ -142,7 +143,7 @@ func (s *session) negotiate() (version uint32, packet []byte, err error) {
 
 // refuseOldProtocol answers a client of protocol 1 or 2, in their form.
 func (s *session) refuseOldProtocol(code uint32) {
-	s.out.Buf = fmt.Appendf(s.out.Buf, "EFATAL:  unsupported frontend protocol %d.%d: server supports 3.0 to 3.0\n\x00", code>>16, code&0xFFFF)
+	s.client.Out.Buf = fmt.Appendf(s.client.Out.Buf, "EFATAL:  unsupported frontend protocol %d.%d: server supports 3.0 to 3.0\n\x00", code>>16, code&0xFFFF)
 	s.farewell()
 }
 
@@ -150,7 +151,7 @@ func (s *session) refuseOldProtocol(code uint32) {
 // a length that cannot be true: whoever sent it does not speak this protocol.
 func (s *session) readStartupPacket() (code uint32, body []byte, err error) {
 	var head [4]byte
-	if _, err := io.ReadFull(s.conn, head[:]); err != nil {
+	if _, err := io.ReadFull(s.client.Conn(), head[:]); err != nil {
 		return 0, nil, errNoSession
 	}
 	if head[0] == tlsHandshake && !s.login.channel.Encrypted {
@@ -162,7 +163,7 @@ func (s *session) readStartupPacket() (code uint32, body []byte, err error) {
 		return 0, nil, errNoSession
 	}
 	body = make([]byte, length-4)
-	if _, err := io.ReadFull(s.conn, body); err != nil {
+	if _, err := io.ReadFull(s.client.Conn(), body); err != nil {
 		return 0, nil, errNoSession
 	}
 	return binary.BigEndian.Uint32(body), body[4:], nil
@@ -199,7 +200,7 @@ func (s *session) readParameters(version uint32, packet []byte) ([]wire.Paramete
 		return nil, pgerr.Fatalf(codes.ProtocolViolation, "invalid startup packet layout: expected terminator as last byte")
 	}
 	if version > protocolVersion || len(unknown) > 0 {
-		s.out.Message(&pgproto3.NegotiateProtocolVersion{NewestMinorProtocol: protocolVersion, UnrecognizedOptions: unknown})
+		s.client.Out.Message(&pgproto3.NegotiateProtocolVersion{NewestMinorProtocol: protocolVersion, UnrecognizedOptions: unknown})
 	}
 	return parameters, nil
 }
@@ -271,7 +272,7 @@ func splitOptions(options string) []string {
 func (s *session) greet() {
 	s.server.register(s)
 	s.handler.reportGreeting()
-	s.out.Message(&pgproto3.BackendKeyData{ProcessID: uint32(s.pid), SecretKey: binary.BigEndian.AppendUint32(nil, s.secret)})
-	s.out.ReadyForQuery(wire.StatusIdle)
+	s.client.Out.Message(&pgproto3.BackendKeyData{ProcessID: uint32(s.pid), SecretKey: binary.BigEndian.AppendUint32(nil, s.secret)})
+	s.client.Out.ReadyForQuery(wire.StatusIdle)
 	s.refresh()
 }

@@ -7,41 +7,41 @@ import (
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/pgwire/drive"
 	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
-// verdict is what step cannot do itself.
-type verdict int
-
+// What step cannot do itself, beyond what the driver knows.
 const (
-	needInput verdict = iota // all frames that are there were answered
-	needPlan                 // a text is not in the cache
-	needCall                 // a call would wait for a backend
-	needRoom                 // many answers wait to be written
-	finished                 // the session is over
+	needInput = drive.NeedInput
+	needRoom  = drive.NeedRoom
+	finished  = drive.Finished
+
+	needPlan = drive.Own + iota // a text is not in the cache
+	needCall                    // a call would wait for a backend
 
 	// With an upstream:
 	needUpstream // it is not open yet
-	needTurn     // it owes answers that come before ours
+	needTurn     // it owes answers that come before the session's own
 	needFacts    // a call depends on what only the upstream knows
-	needAbort    // an error of ours has to abort its transaction
-	needClose    // portals of ours have to be closed there
-	ourTurn      // nothing stands in the way of an answer of ours
+	needAbort    // an error of the session's has to abort its transaction
+	needClose    // portals of the session's have to be closed there
+	ourTurn      // nothing stands in the way of an answer of the session's
 )
 
 // step answers the frames that are there. It does no I/O, waits for nothing, and
 // for statements whose plans are cached it does not allocate, so that an event
 // loop may call it; what would need any of these it leaves at the head of the
 // input and says so.
-func (s *session) step() verdict {
+func (s *session) step() drive.Verdict {
 	for !s.over {
 		if v := s.handler.before(); v != ourTurn {
 			return v
 		}
-		kind, body, ok, bad := s.in.Peek()
+		kind, body, ok, bad := s.client.In.Peek()
 		if bad != nil {
 			s.broken = bad
 			return finished
@@ -56,7 +56,7 @@ func (s *session) step() verdict {
 			return v
 		}
 		s.answered(body)
-		if len(s.out.Buf) > s.maxWaiting() {
+		if len(s.client.Out.Buf) > s.maxWaiting() {
 			return needRoom
 		}
 	}
@@ -64,8 +64,8 @@ func (s *session) step() verdict {
 }
 
 // once answers the frame at the head alone, or says what stands between.
-func (s *session) once() verdict {
-	kind, body, ok, _ := s.in.Peek()
+func (s *session) once() drive.Verdict {
+	kind, body, ok, _ := s.client.In.Peek()
 	if !ok {
 		return needInput
 	}
@@ -83,7 +83,7 @@ func (s *session) once() verdict {
 // answered takes the frame at the head from the input, unless its answer has done so.
 func (s *session) answered(body []byte) {
 	if !s.headTaken {
-		s.in.Skip(body)
+		s.client.In.Skip(body)
 	}
 	s.headTaken = false
 }
@@ -93,8 +93,8 @@ func (s *session) takeHead() {
 	if s.headTaken {
 		return
 	}
-	if _, body, ok, _ := s.in.Peek(); ok {
-		s.in.Skip(body)
+	if _, body, ok, _ := s.client.In.Peek(); ok {
+		s.client.In.Skip(body)
 		s.headTaken = true
 	}
 }
@@ -102,7 +102,7 @@ func (s *session) takeHead() {
 var errFormat = pgerr.Newf(codes.ProtocolViolation, "invalid message format")
 
 // flushRequest makes everything so far due.
-func (s *session) flushRequest(body []byte) verdict {
+func (s *session) flushRequest(body []byte) drive.Verdict {
 	if len(body) > 0 {
 		return s.failSeries(errFormat)
 	}
@@ -111,7 +111,7 @@ func (s *session) flushRequest(body []byte) verdict {
 }
 
 // extendedOrSkip drops a frame if an earlier one of its series failed.
-func (s *session) extendedOrSkip(answer func([]byte) verdict, body []byte) verdict {
+func (s *session) extendedOrSkip(answer func([]byte) drive.Verdict, body []byte) drive.Verdict {
 	if s.skipping {
 		return needInput
 	}
@@ -119,7 +119,7 @@ func (s *session) extendedOrSkip(answer func([]byte) verdict, body []byte) verdi
 }
 
 // functionCall refuses the fast-path call of old clients.
-func (s *session) functionCall(body []byte) verdict {
+func (s *session) functionCall(body []byte) drive.Verdict {
 	m := wire.Body{Rest: body}
 	m.Int32() // the function
 	wire.ReadFormats(&m, nil)

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/pgwire/drive"
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner"
@@ -26,7 +27,7 @@ const (
 // upstreamHas says whether the upstream has a prepared statement or a portal of that name.
 func (s *proxied) upstreamHas(name, there string) (found bool, err error) {
 	if !s.blocking {
-		err = s.waiting(func(context.Context) error {
+		err = s.client.Waiting(func(context.Context) error {
 			found, err = s.askForName(name, there)
 			return err
 		})
@@ -95,7 +96,7 @@ func (s *proxied) prepareTaken(st *planner.Statement) error {
 
 // routeBind is a Bind of a statement of ours or not, to a portal whose name no other of ours
 // has.
-func (s *proxied) routeBind(portal, body []byte, ours bool) verdict {
+func (s *proxied) routeBind(portal, body []byte, ours bool) drive.Verdict {
 	switch {
 	case len(portal) == 0:
 	case !ours:

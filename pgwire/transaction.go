@@ -40,7 +40,7 @@ func (s *session) endPortals() {
 
 // fail answers an error, which aborts the transaction.
 func (s *session) fail(err error) {
-	if s.torn {
+	if s.client.IsGone {
 		s.over = true
 		return
 	}

@@ -3,6 +3,7 @@ package pgwire
 import (
 	"context"
 	"errors"
+	"raisinproxy/pgwire/drive"
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
 	"strings"
@@ -13,7 +14,7 @@ import (
 
 // turn makes sure that an answer of ours may be given now. calls says that it may
 // depend on what only the upstream knows.
-func (s *proxied) turn(calls bool) verdict {
+func (s *proxied) turn(calls bool) drive.Verdict {
 	if !s.up.IsOpened() {
 		return ourTurn
 	}
@@ -35,22 +36,22 @@ func (s *proxied) turn(calls bool) verdict {
 // takeTurn waits until the upstream owes nothing.
 func (s *proxied) takeTurn() error {
 	if s.holding() {
-		err := s.waiting(func(context.Context) error { return s.drainHeld() })
+		err := s.client.Waiting(func(context.Context) error { return s.drainHeld() })
 		if _, theirs := errors.AsType[*upstream.Error](err); theirs || errors.Is(err, errSeriesFailed) {
 			_ = s.failSeries(err)
 			return nil
 		}
 		return err
 	}
-	if err := s.flush(); err != nil {
+	if err := s.client.Flush(); err != nil {
 		return err
 	}
-	return s.waiting(func(context.Context) error { return s.up.Settle() })
+	return s.client.Waiting(func(context.Context) error { return s.up.Settle() })
 }
 
 // settlePortals finds out, before a message about a portal, whether those of ours have
 // ended with a transaction that the upstream has not answered for yet.
-func (s *proxied) settlePortals(kind byte) verdict {
+func (s *proxied) settlePortals(kind byte) drive.Verdict {
 	ours := len(s.objects.portals) > 0 || s.objects.unnamedPortal.state != portalAbsent
 	if !s.up.IsOpened() || !ours || strings.IndexByte("BDEC", kind) < 0 {
 		return ourTurn

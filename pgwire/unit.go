@@ -131,7 +131,7 @@ func (u *unit) leaving(answers []byte, from int64) {
 // beginUnitStatement is to be called before a portal runs.
 func (s *session) beginUnitStatement(p *portal) {
 	s.endUnitStatement()
-	s.unit.begin(s.out.Position(), p.state == portalOpen)
+	s.unit.begin(s.client.Out.Position(), p.state == portalOpen)
 }
 
 // endUnitStatement is to be called when a statement has succeeded. In a block it cannot
@@ -162,8 +162,8 @@ func (s *session) inBlock() bool {
 
 // sendAll makes all answers so far due. They count as sent.
 func (s *session) sendAll() {
-	s.unit.leaving(s.out.Buf, s.out.Sent)
-	s.out.Due = true
+	s.unit.leaving(s.client.Out.Buf, s.client.Out.Sent)
+	s.client.Out.Due = true
 }
 
 // undoUnit undoes what the failed unit took, the last first, and takes back the rows that
@@ -175,9 +175,9 @@ func (s *session) undoUnit() (stays string) {
 		u.deciding = false
 		return ""
 	}
-	u.endStatement(s.out.Position())
-	s.out.Mend()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), giveBackTime)
+	u.endStatement(s.client.Out.Position())
+	s.client.Out.Mend()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.client.Context()), giveBackTime)
 	defer cancel()
 	kept := make([]bool, len(u.effects))
 	for i, st := range slices.Backward(u.statements) {
@@ -190,7 +190,7 @@ func (s *session) undoUnit() (stays string) {
 			kept[j] = st.told || !e.Took() || s.undo(ctx, e) != nil
 		}
 		if !st.told {
-			s.out.DropRows(st.from, st.to)
+			s.client.Out.DropRows(st.from, st.to)
 		}
 	}
 	left := make([]sqlfuncs.Effect, 0, len(kept))
@@ -254,7 +254,7 @@ func (s *session) warnOfLoss(tag string) {
 		return
 	}
 	st := u.statements[len(u.statements)-1]
-	if s.out.HasRows(st.from) {
+	if s.client.Out.HasRows(st.from) {
 		return
 	}
 	took := slices.DeleteFunc(slices.Clone(u.effects[st.first:]), func(e sqlfuncs.Effect) bool { return !e.Took() })

@@ -48,23 +48,23 @@ func TestRowsOfAFailedUnit(t *testing.T) {
 			all := ""
 			for i, answers := range test.statements {
 				s.unit.begin(int64(len(all)), false)
-				s.out.Buf = append(s.out.Buf[:0], all[min(len(all), test.sent):]...)
-				s.out.Sent = int64(min(len(all), test.sent))
+				s.client.Out.Buf = append(s.client.Out.Buf[:0], all[min(len(all), test.sent):]...)
+				s.client.Out.Sent = int64(min(len(all), test.sent))
 				noteLock(t, s, fmt.Sprint("k", i))
 				all += answers
 			}
-			s.out.Buf, s.out.Sent = []byte(all), 0
+			s.client.Out.Buf, s.client.Out.Sent = []byte(all), 0
 			if test.sent > 0 {
-				s.unit.leaving(s.out.Buf[:test.sent], 0)
-				s.out.Buf, s.out.Sent = s.out.Buf[test.sent:], int64(test.sent)
+				s.unit.leaving(s.client.Out.Buf[:test.sent], 0)
+				s.client.Out.Buf, s.client.Out.Sent = s.client.Out.Buf[test.sent:], int64(test.sent)
 			}
 			told := ""
 			for _, st := range s.unit.statements {
 				told += map[bool]string{true: "y", false: "n"}[st.told]
 			}
 			stays := s.undoUnit()
-			if told != test.told || string(s.out.Buf) != test.left {
-				t.Errorf("told %s, left %q; want %s, %q", told, s.out.Buf, test.told, test.left)
+			if told != test.told || string(s.client.Out.Buf) != test.left {
+				t.Errorf("told %s, left %q; want %s, %q", told, s.client.Out.Buf, test.told, test.left)
 			}
 			for i := range test.statements {
 				_, free := acquire(t, s, fmt.Sprint("k", i))

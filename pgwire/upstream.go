@@ -9,6 +9,7 @@ import (
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/pgwire/drive"
 	"raisinproxy/pgwire/settings"
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
@@ -46,7 +47,7 @@ func (s *proxied) prepareUpstream(parameters []wire.Parameter) error {
 			return s.beginWith(known.Facts)
 		}
 	}
-	if err := s.waiting(s.openUpstream); err != nil {
+	if err := s.client.Waiting(s.openUpstream); err != nil {
 		return err
 	}
 	s.greeted = s.up.Params()
@@ -59,7 +60,7 @@ func (s *proxied) reportGreeting() {
 		s.report(&pgerr.Error{Severity: n.Severity, Code: codes.Code(n.Code), Message: n.Message, Detail: n.Detail, Hint: n.Hint})
 	}
 	for _, name := range inOrder(s.greeted) {
-		s.out.ParameterStatus(name, s.greeted[name])
+		s.client.Out.ParameterStatus(name, s.greeted[name])
 	}
 	if s.up.IsOpened() {
 		s.startRelay()
@@ -76,26 +77,24 @@ func inOrder(params map[string]string) []string {
 // startRelay lets answers come, and tells the client of settings that are not as it was
 // greeted.
 func (s *proxied) startRelay() {
-	s.interrupt.mu.Lock()
-	s.interrupt.up = s.up
-	s.interrupt.mu.Unlock()
+	s.client.SetOther(s.up)
 	if s.server.cfg.Upstream.FirstUse {
 		s.up.ShowAs(s.server.ids, uint32(s.pid))
 	}
 	params := s.up.Params()
 	for _, name := range inOrder(params) {
 		if value := params[name]; s.greeted[name] != value {
-			s.out.ParameterStatus(name, value)
+			s.client.Out.ParameterStatus(name, value)
 		}
 	}
-	s.up.Start(func() { s.conn.SetReadDeadline(longAgo) })
+	s.up.Start(s.client.Waker())
 }
 
 // clear does what stands between a frame and its answer.
-func (s *proxied) clear(v verdict) error {
+func (s *proxied) clear(v drive.Verdict) error {
 	switch v {
 	case needUpstream:
-		err := s.waiting(s.openUpstream)
+		err := s.client.Waiting(s.openUpstream)
 		if errors.Is(err, errCanceled) {
 			s.failHead(err)
 			return nil
@@ -129,7 +128,7 @@ func (s *proxied) giveUp(err error) {
 	}
 	stays := s.undoUnit() // for the upstream has, too
 	if told || lastWords != nil {
-		s.out.Buf = append(s.out.Buf, lastWords...)
+		s.client.Out.Buf = append(s.client.Out.Buf, lastWords...)
 		s.farewell()
 		return
 	}

@@ -50,8 +50,8 @@ func (c *Conn) Attach(loop *poll.Loop, client *poll.Conn, buf []byte, crashed fu
 	c.polling = &polling{buf: buf, upstream: polled, client: client, again: c.onAnswer, crashed: crashed}
 }
 
-// Polled says whether an event loop forwards the answers.
-func (c *Conn) Polled() bool { return c.polling != nil }
+// MayPark says whether an event loop forwards the answers.
+func (c *Conn) MayPark() bool { return c.polling != nil }
 
 // Lend has messages collected in a buffer of the loop's while the loop answers the session's input.
 func (c *Conn) Lend(buf []byte) {
@@ -224,15 +224,15 @@ func (c *Conn) end(why error) {
 	c.lose(errors.Join(ErrLost, why))
 }
 
-// WriteToClientNow is writeToClient as far as it need not wait. After a part of b the rest
+// TryWriteToClient is WriteToClient as far as it need not wait. After a part of b the rest
 // has to be written before anything else.
-func (c *Conn) WriteToClientNow(client *poll.Conn, b []byte) (n int, ok bool) {
+func (c *Conn) TryWriteToClient(b []byte) (n int, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.partial {
 		return 0, false
 	}
-	n, err := client.TryWrite(b)
+	n, err := c.polling.client.TryWrite(b)
 	c.writing = n > 0 && n < len(b)
 	return n, err == nil
 }
