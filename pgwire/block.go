@@ -22,7 +22,7 @@ type block struct {
 func (b *block) beginImplicit() {
 	if b.state == wire.NoTransaction {
 		b.state = wire.ImplicitTransaction
-		b.s.started = time.Time{}
+		b.s.tx.started = time.Time{}
 		b.s.view.vars.Begin()
 	}
 }
@@ -41,9 +41,9 @@ func (b *block) end(commit bool) {
 	} else {
 		b.s.view.vars.Rollback()
 	}
-	b.state, b.s.pipelined = wire.NoTransaction, false
+	b.state, b.s.tx.pipelined = wire.NoTransaction, false
 	b.s.unit.succeed(false)
-	b.s.savepoints = b.s.savepoints[:0]
+	b.s.tx.savepoints = b.s.tx.savepoints[:0]
 	b.s.endPortals()
 }
 
@@ -73,7 +73,7 @@ func (b *block) control(t *planner.Transaction) (tag string, err error) {
 	}
 	if t.Kind == planner.Savepoint {
 		b.s.view.vars.Savepoint()
-		b.s.savepoints = append(b.s.savepoints, t.Savepoint)
+		b.s.tx.savepoints = append(b.s.tx.savepoints, t.Savepoint)
 		return t.Tag, nil
 	}
 	return t.Tag, b.endSavepoint(t)
@@ -140,7 +140,7 @@ func (b *block) finish(t *planner.Transaction, commit bool) error {
 	b.end(commit)
 	if t.Chain {
 		b.state = wire.InBlock
-		b.s.started = time.Time{}
+		b.s.tx.started = time.Time{}
 		b.s.view.vars.BeginWith(characteristics)
 	}
 	return nil
@@ -149,8 +149,8 @@ func (b *block) finish(t *planner.Transaction, commit bool) error {
 // endSavepoint is RELEASE or ROLLBACK TO. Portals that were opened since the
 // savepoint go with it when it is rolled back.
 func (b *block) endSavepoint(t *planner.Transaction) error {
-	depth := len(b.s.savepoints)
-	for depth > 0 && b.s.savepoints[depth-1] != t.Savepoint {
+	depth := len(b.s.tx.savepoints)
+	for depth > 0 && b.s.tx.savepoints[depth-1] != t.Savepoint {
 		depth--
 	}
 	if depth == 0 {
@@ -158,11 +158,11 @@ func (b *block) endSavepoint(t *planner.Transaction) error {
 	}
 	if t.Kind == planner.ReleaseSavepoint {
 		b.s.view.vars.ReleaseTo(depth)
-		b.s.savepoints = b.s.savepoints[:depth-1]
+		b.s.tx.savepoints = b.s.tx.savepoints[:depth-1]
 		return nil
 	}
 	b.s.view.vars.RollbackTo(depth)
-	b.s.savepoints = b.s.savepoints[:depth]
+	b.s.tx.savepoints = b.s.tx.savepoints[:depth]
 	b.state = wire.InBlock
 	for name, p := range b.s.objects.portals {
 		if p.depth >= depth {

@@ -87,16 +87,16 @@ func (s *session) Now(kind planner.TimeKind) time.Time {
 	if kind == planner.ClockTime {
 		return s.server.cfg.Now()
 	}
-	if s.now.IsZero() {
-		s.now = s.server.cfg.Now()
+	if s.tx.now.IsZero() {
+		s.tx.now = s.server.cfg.Now()
 	}
-	if s.started.IsZero() {
-		s.started = s.now
+	if s.tx.started.IsZero() {
+		s.tx.started = s.tx.now
 	}
 	if kind == planner.TransactionTime {
-		return s.started
+		return s.tx.started
 	}
-	return s.now
+	return s.tx.now
 }
 
 // Setting reads a run-time parameter.
@@ -175,7 +175,7 @@ func (s *session) command(st *planner.Statement) (tag string, err error) {
 }
 
 func (s *session) set(a *planner.Set) error {
-	if a.TransactionOnly && s.txState() == wire.ImplicitTransaction && !s.batch {
+	if a.TransactionOnly && s.txState() == wire.ImplicitTransaction && !s.tx.batch {
 		s.warn(codes.NoActiveSQLTransaction, a.Warn+" can only be used in transaction blocks")
 	}
 	for _, m := range a.Modes {
@@ -225,10 +225,10 @@ func (s *session) discard(tag string) error {
 	if tag != "DISCARD ALL" {
 		return nil // there are no plans, sequences or temporary tables of a session here
 	}
-	if s.txState() == wire.InBlock || s.batch {
+	if s.txState() == wire.InBlock || s.tx.batch {
 		return pgerr.Newf(codes.ActiveSQLTransaction, "DISCARD ALL cannot run inside a transaction block")
 	}
-	if s.pipelined {
+	if s.tx.pipelined {
 		return pgerr.Newf(codes.ActiveSQLTransaction, "DISCARD ALL cannot be executed within a pipeline")
 	}
 	s.dropNamedPortals()

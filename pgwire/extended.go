@@ -252,7 +252,7 @@ func (s *session) newPortal(name []byte, st *planner.Statement) (*portal, error)
 	if len(name) == 0 {
 		p := &s.objects.unnamedPortal
 		s.handler.closePortal(p)
-		p.reset("", st, len(s.savepoints))
+		p.reset("", st, len(s.tx.savepoints))
 		return p, nil
 	}
 	taken := s.objects.portals[string(nameKey(name))] != nil
@@ -269,7 +269,7 @@ func (s *session) newPortal(name []byte, st *planner.Statement) (*portal, error)
 		return nil, err
 	}
 	p := &portal{}
-	p.reset(string(name), st, len(s.savepoints))
+	p.reset(string(name), st, len(s.tx.savepoints))
 	s.objects.portals[nameKey(p.name)] = p
 	return p, nil
 }
@@ -503,7 +503,7 @@ func (s *session) execute(body []byte) drive.Verdict {
 	if err := s.runPortal(p, int(max(maxRows, 0)), false); err != nil {
 		return s.failSeries(err)
 	}
-	s.pipelined = true
+	s.tx.pipelined = true
 	return needInput
 }
 
@@ -544,7 +544,7 @@ func (s *session) sync(body []byte) {
 	case !s.skipping:
 		s.handler.endImplicit()
 	}
-	s.skipping, s.pipelined = false, false
+	s.skipping, s.tx.pipelined = false, false
 	s.ready()
 }
 

@@ -36,11 +36,11 @@ func (s *proxied) hold(kind byte, body []byte) drive.Verdict {
 	}
 	switch {
 	case kind == 'S' && len(body) == 0:
-		s.skipping, s.pipelined = false, false
+		s.skipping, s.tx.pipelined = false, false
 		s.endHeld(nil)
 		return needInput
 	case kind == 'Q' || kind == 'F':
-		s.skipping, s.pipelined = false, false
+		s.skipping, s.tx.pipelined = false, false
 		s.endHeld(func() error { return s.queryHeld(kind, body) })
 		return needInput
 	}

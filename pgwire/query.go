@@ -60,9 +60,9 @@ func (s *session) runScript(script *planner.Script) {
 		s.client.Out.EmptyQueryResponse()
 		return
 	}
-	s.batch = len(script.Statements) > 1
+	s.tx.batch = len(script.Statements) > 1
 	s.announce(script)
-	defer func() { s.batch = false }()
+	defer func() { s.tx.batch = false }()
 	for _, st := range script.Statements {
 		if err := s.runStatement(st); err != nil {
 			s.fail(err)
@@ -85,7 +85,7 @@ func (s *session) runStatement(st *planner.Statement) error {
 	if err := s.authorize(st); err != nil {
 		return err
 	}
-	s.objects.simple.reset("", st, len(s.savepoints))
+	s.objects.simple.reset("", st, len(s.tx.savepoints))
 	return s.runPortal(&s.objects.simple, 0, true)
 }
 

@@ -335,7 +335,7 @@ func (s *proxied) routeSync(body []byte) drive.Verdict {
 		}
 		// What becomes of our portals is known when the upstream has answered: the series
 		// may have begun a transaction.
-		s.skipping, s.pipelined = false, false
+		s.skipping, s.tx.pipelined = false, false
 		return s.relay('S', body)
 	}
 	if s.up.IsOpened() {

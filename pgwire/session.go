@@ -33,8 +33,8 @@ type session struct {
 	caller  sqlfuncs.Caller
 	handler handler // what the session does with, or without, a PostgreSQL behind
 
-	view view
-	transaction
+	view     view
+	tx       transaction
 	unit     unit
 	objects  objects
 	deadline time.Time          // of the running statement; zero: none

@@ -28,7 +28,7 @@ func (s *session) txState() wire.TxState { return s.handler.transactionState() }
 
 // beginImplicit makes sure that there is a transaction.
 func (s *session) beginImplicit() {
-	s.now = time.Time{}
+	s.tx.now = time.Time{}
 	s.handler.ensureTransaction()
 }
 
