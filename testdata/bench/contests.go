@@ -11,7 +11,8 @@ func contests() []contest {
 	all = append(all, lockContests()...)
 	all = append(all, storeContests()...)
 	all = append(all, relayContests()...)
-	return append(all, sizeContests()...)
+	all = append(all, sizeContests()...)
+	return append(all, restartContests()...)
 }
 
 // lockContests take and free locks in memory.
@@ -121,4 +122,25 @@ func sizeContests() []contest {
 			contestants: []contestant{{name: "500 connections, each with one to PostgreSQL", at: proxyIdleUpstream, drive: idle(500)}, limit(24 << 10)},
 		},
 	}
+}
+
+// restartContests are about one restart of a durable store with 1,000,000 locks, which then
+// end, and 100,000 pools, which do not.
+func restartContests() []contest {
+	seen := func(name, unit, what string, value func(restart) float64, others ...contestant) contest {
+		return contest{
+			name: name, unit: unit, smaller: true, rounds: 1, takes: time.Second,
+			contestants: append([]contestant{{name: what, at: proxyRestarted, drive: afterRestart(value)}}, others...),
+		}
+	}
+	const mib = 1 << 20
+	all := []contest{
+		seen("restart/answer", "s", "from exec to the first answer", func(r restart) float64 { return r.answered.Seconds() }, limit(2)),
+		seen("restart/peak", "MiB", "memory until then", func(r restart) float64 { return float64(r.peak) / mib }),
+		seen("restart/over", "MiB", "memory when all locks are over", func(r restart) float64 { return float64(r.resident) / mib }, limit(64)),
+		seen("restart/disk", "MiB", "data_dir at the start", func(r restart) float64 { return float64(r.full) / mib }),
+		seen("restart/disk/over", "MiB", "data_dir when all locks are over", func(r restart) float64 { return float64(r.left) / mib }, limit(16)),
+	}
+	all[0].takes = restartTTL + restartRest // all of it is done for the first
+	return all
 }
