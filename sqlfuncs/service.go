@@ -51,6 +51,14 @@ func (s *Service) LimitLeases(perUser int) {
 	}
 }
 
+// ForgetOver gives back the memory of what is counted for LimitLeases and over. No answer
+// depends on it.
+func (s *Service) ForgetOver() {
+	if s.leases != nil {
+		s.leases.forget(time.Now())
+	}
+}
+
 // Immediate says whether calls answer without waiting for anything outside this
 // process, so that an event loop may evaluate them inline.
 func (s *Service) Immediate() bool {
