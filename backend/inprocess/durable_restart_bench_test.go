@@ -1,11 +1,8 @@
 package inprocess
 
 import (
-	"context"
 	"fmt"
 	"path/filepath"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -25,29 +22,7 @@ func benchReopen(b *testing.B, opts Options) {
 		b.Fatal(err)
 	}
 	start := time.Now()
-	var next atomic.Int64
-	var all sync.WaitGroup
-	for range 4096 {
-		all.Go(func() {
-			for {
-				i := int(next.Add(1))
-				if i > leases+pools {
-					return
-				}
-				var err error
-				if i <= leases {
-					_, err = s.Acquire(context.Background(), scope, fmt.Sprintf("event:%08d", i), time.Hour)
-				} else {
-					_, err = s.Claim(context.Background(), scope, fmt.Sprintf("seats:%08d", i), 1, 100)
-				}
-				if err != nil {
-					b.Error(err)
-					return
-				}
-			}
-		})
-	}
-	all.Wait()
+	fillAtOnce(b, s, leases, pools, time.Hour)
 	b.Log("filled in", time.Since(start))
 	if err := s.Close(); err != nil {
 		b.Fatal(err)
