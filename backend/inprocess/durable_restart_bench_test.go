@@ -22,7 +22,7 @@ func benchReopen(b *testing.B, opts Options) {
 		b.Fatal(err)
 	}
 	start := time.Now()
-	fillAtOnce(b, s, leases, pools, time.Hour)
+	fillAtOnce(b, s, leases, pools)
 	b.Log("filled in", time.Since(start))
 	if err := s.Close(); err != nil {
 		b.Fatal(err)

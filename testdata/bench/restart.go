@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -20,7 +20,7 @@ type restart struct {
 	peak     int64         // the most memory until then
 	resident int64         // its memory when every lock was over, and it at rest
 	full     int64         // bytes of the data folder at the start
-	left     int64         // and when every lock was over
+	left     int64         // and then
 }
 
 const (
@@ -33,15 +33,17 @@ const (
 	restartRest = 75 * time.Second
 )
 
-// startFull starts a proxy on a data folder that another process has filled, and watches it
-// until what is in there has ended.
-func startFull(ctx context.Context, l *lab, name string) (*server, error) {
-	c := proxy{durable: true}
+// full is a proxy that is started on a data folder which another process has filled with
+// locks, for restartTTL, and with restartPools pools.
+type full struct{ locks int }
+
+// start starts it, and watches it until the locks have ended.
+func (c full) start(ctx context.Context, l *lab, name string) (*server, error) {
 	port, err := freePort()
 	if err != nil {
 		return nil, err
 	}
-	text, err := c.config(ctx, l, name, port)
+	text, err := proxy{durable: true}.config(ctx, l, name, port)
 	if err != nil {
 		return nil, err
 	}
@@ -50,12 +52,12 @@ func startFull(ctx context.Context, l *lab, name string) (*server, error) {
 		return nil, err
 	}
 	dir := filepath.Join(l.dir, name+".data")
-	ends, err := fillStore(ctx, l, dir)
-	if err != nil {
+	if err := c.fill(ctx, l, dir); err != nil {
 		return nil, err
 	}
+	over := time.Now().Add(restartTTL)
 	var r restart
-	if r.full, err = folderBytes(dir); err != nil {
+	if r.full, err = onDisk(dir); err != nil {
 		return nil, err
 	}
 	began := time.Now()
@@ -64,72 +66,74 @@ func startFull(ctx context.Context, l *lab, name string) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(p.await(ctx, s.accepts), s.keepsLocks(ctx)); err != nil {
+	if err := errors.Join(p.await(ctx, s.accepts), s.keepsLock(ctx, c.locks-1)); err != nil {
 		return nil, err
 	}
 	r.answered = time.Since(began)
 	if r.peak, err = proc.Peak(s.pid()); err != nil {
 		return nil, err
 	}
-	if err := sleep(ctx, time.Until(ends)+restartRest); err != nil {
+	if c.locks > 0 {
+		err = sleep(ctx, time.Until(over)+restartRest)
+	} else {
+		err = sleep(ctx, 2*time.Second)
+	}
+	if err != nil {
 		return nil, err
 	}
-	r.resident, err = proc.Resident(s.pid())
-	if err == nil {
-		r.left, err = folderBytes(dir)
+	if r.resident, err = proc.Resident(s.pid()); err != nil {
+		return nil, err
 	}
+	r.left, err = onDisk(dir)
 	s.restart = r
 	return s, err
 }
 
-// fillStore fills a data folder, and tells when the last lock ends.
-func fillStore(ctx context.Context, l *lab, dir string) (ends time.Time, err error) {
+// fill fills the data folder.
+func (c full) fill(ctx context.Context, l *lab, dir string) error {
 	program := filepath.Join(l.dir, "fill")
 	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./testdata/bench/fill")
 	build.Dir = l.root
 	if said, err := build.CombinedOutput(); err != nil {
-		return ends, fmt.Errorf("go build: %w: %s", err, said)
+		return fmt.Errorf("go build: %w: %s", err, said)
 	}
-	said, err := exec.CommandContext(ctx, program, "-dir", dir, "-locks", fmt.Sprint(restartLocks),
-		"-pools", fmt.Sprint(restartPools), "-ttl", restartTTL.String()).CombinedOutput()
+	said, err := exec.CommandContext(ctx, program, "-dir", dir, "-locks", strconv.Itoa(c.locks),
+		"-pools", strconv.Itoa(restartPools), "-ttl", restartTTL.String()).CombinedOutput()
 	if err != nil {
-		return ends, fmt.Errorf("fill: %w: %s", err, said)
+		return fmt.Errorf("fill: %w: %s", err, said)
 	}
-	return time.Now().Add(restartTTL), nil
+	return nil
 }
 
-// keepsLocks fails if the server does not hold the lock that was taken last.
-func (s *server) keepsLocks(ctx context.Context) error {
+// keepsLock fails if the server does not hold a lock that the folder was filled with; -1:
+// there is none.
+func (s *server) keepsLock(ctx context.Context, number int) error {
 	conn, err := s.connect(ctx)
 	if err != nil {
 		return err
 	}
-	sql := fmt.Sprintf("SELECT acquired FROM raisin_lock_acquire('event:%08d', 1000)", restartLocks-1)
+	sql := fmt.Sprintf("SELECT acquired FROM raisin_lock_acquire('event:%08d', 1000)", number)
 	results, err := conn.Exec(ctx, sql).ReadAll()
-	if err = errors.Join(err, conn.Close(ctx)); err != nil {
+	if err := errors.Join(err, conn.Close(ctx)); err != nil {
 		return err
 	}
-	if held := string(results[0].Rows[0][0]) == "f"; !held {
+	if free := string(results[0].Rows[0][0]) == "t"; free && number >= 0 {
 		return errors.New("the server has lost a lock")
 	}
 	return nil
 }
 
-// folderBytes is the size of the files in a folder.
-func folderBytes(dir string) (total int64, err error) {
-	err = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
+// onDisk is what the files in a folder take, what is reserved for them included.
+func onDisk(dir string) (total int64, err error) {
+	entries, err := os.ReadDir(dir)
+	for _, entry := range entries {
+		var file syscall.Stat_t
+		err := syscall.Stat(filepath.Join(dir, entry.Name()), &file)
+		if err != nil && !errors.Is(err, syscall.ENOENT) { // the server may have removed it since
+			return 0, err
 		}
-		info, err := entry.Info()
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil // the server has removed it since
-		}
-		if err == nil {
-			total += info.Size()
-		}
-		return err
-	})
+		total += file.Blocks * 512
+	}
 	return total, err
 }
 
@@ -142,7 +146,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// afterRestart implements driver for what startFull noted.
+// afterRestart implements driver for what full.start noted.
 func afterRestart(value func(restart) float64) driver {
 	return func(_ context.Context, _ *lab, s *server) (sample, error) {
 		return sample{value: value(s.restart)}, nil

@@ -24,6 +24,7 @@ const (
 	proxyIdle         = "proxy-idle"          // for idle connections
 	proxyIdleUpstream = "proxy-idle-upstream" // for idle connections, PostgreSQL behind it
 	proxyRestarted    = "proxy-restarted"     // started on 1,000,000 locks and 100,000 pools
+	proxyPools        = "proxy-pools"         // started on 100,000 pools
 )
 
 // starters say how each server is started.
@@ -39,7 +40,8 @@ func starters() map[string]func(context.Context, *lab, string) (*server, error) 
 		proxyMany:         proxy{locks: 1_000_000}.start,
 		proxyIdle:         proxy{}.start,
 		proxyIdleUpstream: proxy{upstream: true}.start,
-		proxyRestarted:    startFull,
+		proxyRestarted:    full{locks: restartLocks}.start,
+		proxyPools:        full{}.start,
 	}
 }
 
@@ -49,7 +51,7 @@ type server struct {
 	port int
 	// grown is how many bytes its resident memory grew when it was filled with locks, for each.
 	grown float64
-	// restart is what startFull saw of it.
+	// restart is what full.start saw of it.
 	restart restart
 }
 

@@ -100,7 +100,7 @@ var mutants = []mutant{
 	{"reaper stops after one batch", "reaper.go", "again = true\n", "again = false\n"},
 	{"reaper never comes", "reaper.go", "s.reap()\n\t\t}", "}"},
 	{"reaper holds the shard until it is empty", "reaper.go", "for range reapBatch {", "for {"},
-	{"memory never shrinks", "reaper.go", "s.left += s.shards[i].shrink()", ""},
+	{"memory never shrinks", "reaper.go", "s.left += s.shards[i].shrink()", "s.left += i"},
 	{"shrink loses the peak", "shard.go", "sh.peak = len(leases)", "sh.peak = 0"},
 	{"shrink copies without bound", "shard.go", "min(sh.peak/4, maxMoved)", "sh.peak/4"},
 	{"record stays in the heap", "shard.go", "sh.expiry.remove(l)\n", ""},
