@@ -42,6 +42,7 @@ type recovery struct {
 	boot     string       // that now counts from
 	sameBoot bool         // the machine was not restarted since the deadlines were written
 	opening  pebble.Batch // what has to be changed on disk
+	over     []string     // leases to be erased, by their keys
 	renewed  []*lease     // whose deadlines have to be, in the order of their keys
 	ceiling  int64
 }
@@ -64,25 +65,31 @@ func (r *recovery) index() {
 // finds it was preceded by one that did not come to its end, and takes none for its own.
 const noBoot = "none: deadlines are being written"
 
-// rewrittenBytes is how much of them is written at once: all would be in memory twice more.
-const rewrittenBytes = memTableBytes
+// portionBytes is how much of what has to be changed is written at once. All of it would be
+// in memory twice more, and in a log that pebble keeps.
+const portionBytes = memTableBytes
 
-// write writes what has to be changed on disk, and after another boot every deadline.
+// write writes what has to be changed on disk: after another boot every deadline.
 func (r *recovery) write(db *pebble.DB) error {
-	if r.sameBoot {
-		return apply(db, &r.opening)
+	boot := r.boot
+	if !r.sameBoot {
+		boot = noBoot
 	}
-	_ = r.opening.Set(bootKey, []byte(noBoot), nil)
-	if err := apply(db, &r.opening); err != nil {
-		return err
-	}
+	_ = r.opening.Set(bootKey, []byte(boot), nil)
 	batch := db.NewBatch()
-	var key, value []byte
-	for _, l := range r.renewed {
-		key = append(append(key[:0], leasePrefix), l.key...)
-		value = appendLease(value[:0], leaseRecord{token: l.token, deadline: l.deadline, ttl: r.ttl(l.deadline)})
-		_ = batch.Set(key, value, nil)
-		if batch.Len() < rewrittenBytes {
+	_ = batch.Apply(&r.opening, nil)
+	key, value := []byte{leasePrefix}, []byte(nil)
+	for i := range len(r.over) + len(r.renewed) {
+		if i < len(r.over) {
+			key = append(key[:1], r.over[i]...)
+			_ = batch.Delete(key, nil)
+		} else {
+			l := r.renewed[i-len(r.over)]
+			key = append(key[:1], l.key...)
+			value = appendLease(value[:0], leaseRecord{token: l.token, deadline: l.deadline, ttl: r.ttl(l.deadline)})
+			_ = batch.Set(key, value, nil)
+		}
+		if batch.Len() < portionBytes {
 			continue
 		}
 		if err := apply(db, batch); err != nil {
@@ -212,7 +219,8 @@ func (r *recovery) takeLease(id, value []byte) error {
 	}
 	if record.deadline <= r.now {
 		r.store.left++
-		return r.opening.Delete(append([]byte{leasePrefix}, id...), nil)
+		r.over = append(r.over, string(id))
+		return nil
 	}
 	l := &lease{key: string(id), token: record.token, deadline: record.deadline}
 	r.store.shardOf(id).found(l)

@@ -57,7 +57,7 @@ func (sh *shard) insert(key string, token int64, end time.Duration) {
 	sh.peak = max(sh.peak, len(sh.leases))
 }
 
-// found adds a lease of a store that is being read, and index the whole of them to the map
+// found adds a lease of a store that is being read, and index all of them to the map
 // and the heap, when their number is known: a map that grows with each is made ten times.
 func (sh *shard) found(l *lease) { sh.expiry = append(sh.expiry, dated{l.deadline, l}) }
 

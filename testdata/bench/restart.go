@@ -27,10 +27,10 @@ const (
 	restartLocks = 1_000_000
 	restartPools = 100_000
 	// restartTTL is how long the locks are held: until the server is up, with something to spare.
-	restartTTL = 30 * time.Second
+	restartTTL = 45 * time.Second
 	// restartRest is how long the server has to become small after the last lock ended: its
-	// reaper comes every 30 s, and what it frees is given back at its next visit.
-	restartRest = 75 * time.Second
+	// reaper comes every 30 s.
+	restartRest = 45 * time.Second
 )
 
 // full is a proxy that is started on a data folder which another process has filled with
@@ -52,6 +52,7 @@ func (c full) start(ctx context.Context, l *lab, name string) (*server, error) {
 		return nil, err
 	}
 	dir := filepath.Join(l.dir, name+".data")
+	filling := time.Now()
 	if err := c.fill(ctx, l, dir); err != nil {
 		return nil, err
 	}
@@ -70,6 +71,9 @@ func (c full) start(ctx context.Context, l *lab, name string) (*server, error) {
 		return nil, err
 	}
 	r.answered = time.Since(began)
+	if c.locks > 0 && time.Since(filling) > restartTTL {
+		return nil, errors.New("the machine was so busy that the first locks ended before the server was up")
+	}
 	if r.peak, err = proc.Peak(s.pid()); err != nil {
 		return nil, err
 	}
