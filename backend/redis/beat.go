@@ -147,7 +147,7 @@ type idRecord struct {
 
 // readID reads the id record, and notes in it a loss and new beats. Without one it gives nil.
 func (s *Store) readID(ctx context.Context, lossOf, newBeats string) (*idRecord, error) {
-	answer, err := s.probe.eval(ctx, idScript, idKey(s.opts.Namespace), lossOf, milliseconds(s.opts.MaxTTL), newBeats)
+	answer, err := s.probe.eval(ctx, idScript, idKey(s.opts.Namespace), lossOf, milliseconds(s.watch.longest()), newBeats)
 	if err != nil {
 		return nil, err
 	}

@@ -363,7 +363,7 @@ func TestScriptsMakeNothingOnAServerThatIsNotTheOneThatWasJudged(t *testing.T) {
 		for _, call := range []*call{
 			{script: claimScript, key: keyOf(s.opts.Namespace, poolKind, scope, "p"), args: fixed(1, 10, "gen", "1", "", 0, c.judged)},
 			{script: restockScript, key: keyOf(s.opts.Namespace, poolKind, scope, "p"), args: fixed(1, "", 0, c.judged)},
-			{script: acquireScript, key: keyOf(s.opts.Namespace, lockKind, scope, "k"), args: fixed(1000, 1000, 0, 0, c.judged)},
+			{script: acquireScript, key: keyOf(s.opts.Namespace, lockKind, scope, "k"), args: fixed(1000, 1000, 0, 0, c.judged, 1000)},
 		} {
 			call.nonce = s.nonce()
 			r, err := call.request(s, "")

@@ -518,18 +518,18 @@ func TestAMasterThatBecomesAReplicaIsLeft(t *testing.T) {
 	o := options(t, "")
 	o.URLs, o.SentinelMaster = []string{sentinel.URL()}, "locks"
 	s := open(t, o)
-	token := mustAcquire(t, s, "k", time.Hour)
+	token := mustAcquire(t, s, "k", 2*time.Minute)
 	replica.AwaitOffset(master)
 	sentinel.Failover("locks")
 	eventually(t, "the other one is master", func() bool { return replica.Info(t.Context(), "role") == "master" })
 	eventually(t, "the holder can renew", func() bool {
-		ok, err := s.Renew(t.Context(), scope, "k", token, time.Hour)
+		ok, err := s.Renew(t.Context(), scope, "k", token, 2*time.Minute)
 		if err == nil && !ok {
 			t.Fatal("Renew by the holder is false")
 		}
 		return ok
 	})
-	if g, err := s.Acquire(t.Context(), scope, "k", time.Hour); g.Acquired {
+	if g, err := s.Acquire(t.Context(), scope, "k", 2*time.Minute); g.Acquired {
 		t.Fatalf("a lock that is held was granted: %+v, %v", g, err)
 	}
 }

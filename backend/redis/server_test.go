@@ -81,7 +81,7 @@ func TestRedisWithoutMemoryIsOutOfResourcesAndChangesNothing(t *testing.T) {
 	if g, err := s.Acquire(t.Context(), scope, "held", time.Minute); g.Acquired || err != nil {
 		t.Fatalf("Acquire of a held key = %+v, %v", g, err)
 	}
-	if ok, err := s.Renew(t.Context(), scope, "held", token, time.Hour); !ok || err != nil {
+	if ok, err := s.Renew(t.Context(), scope, "held", token, 2*time.Minute); !ok || err != nil {
 		t.Fatalf("Renew = %v, %v", ok, err)
 	}
 	if ok, err := s.Release(t.Context(), scope, "held", token); !ok || err != nil {
@@ -273,7 +273,7 @@ func TestChangesWaitForReplicas(t *testing.T) {
 	}
 	replica.Continue()
 	eventually(t, "the replica acknowledges again", func() bool {
-		ok, err := s.Renew(t.Context(), scope, "k", token, time.Hour)
+		ok, err := s.Renew(t.Context(), scope, "k", token, 2*time.Minute)
 		return ok && err == nil
 	})
 }

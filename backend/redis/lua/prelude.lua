@@ -29,12 +29,12 @@ local function less(a, b)
     return a < b
 end
 
--- strange tells whether a pool has values that no script of ours writes, '-3' or '07' say. To less, which
--- knows plain numbers only, they would be any number at all.
-local function strange(units, seq)
-    local function plain(text) return text == '0' or string.find(text, '^[1-9]%d*$') and not less('9223372036854775807', text) end
-    return units and not (plain(units) and plain(seq))
-end
+-- plain tells whether text is a whole number from 0 on as Redis writes it. To less, which knows no others,
+-- '-3' or '07' would be any number at all.
+local function plain(text) return text == '0' or string.find(text, '^[1-9]%d*$') and not less('9223372036854775807', text) end
+
+-- strange tells whether a pool has values that no script of ours writes.
+local function strange(units, seq) return units and not (plain(units) and plain(seq)) end
 
 local function words(text)
     local list = {}
@@ -79,6 +79,20 @@ end
 -- retention: no deadline is stored, because MIGRATE carries times to live but not clocks.
 local function live(retention) return retention and redis.call('PTTL', key) > tonumber(retention) end
 
+-- lease is live, for a lock that anybody may have written to: of one with values that no script of ours
+-- writes nothing can be told, and the second result says what they are. longest is the greatest max_ttl, in ms,
+-- that any proxy ever had.
+local function lease(last, retention, longest)
+    if not plain(last) then return nil, 't=' .. last end
+    if not retention then return false end
+    if not plain(retention) then return nil, 'r=' .. retention end
+    local alive = redis.call('PTTL', key)
+    if alive < 0 then return nil, 'ttl=-1' end
+    local left = alive - tonumber(retention)
+    if left > tonumber(longest) then return nil, 'lease=' .. digits(left) end
+    return left > 0
+end
+
 -- free ends a lease. Without r no step of the clock makes it a live one again.
 local function free(retention)
     redis.call('PEXPIRE', key, retention)
@@ -87,7 +101,7 @@ end
 
 -- keep makes a hash that holds notes only, no lock and no pool, go away by itself.
 local function keep()
-    if redis.call('PTTL', key) == -1 and redis.call('HEXISTS', key, 'n') == 0 then
+    if redis.call('PTTL', key) == -1 and redis.call('HEXISTS', key, 'n') == 0 and redis.call('HEXISTS', key, 't') == 0 then
         redis.call('PEXPIRE', key, digits(math.max(tonumber(not_after) - tonumber(now), 0) / 1000 + ORPHAN_US / 1000))
     end
 end
