@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -191,7 +190,7 @@ func TestTheLossOfOneShardIsNoticed(t *testing.T) {
 		{"FLUSHALL", func(shard *redistest.Server, waiting func()) { shard.Do("FLUSHALL"); waiting() }},
 		{"a crash, and the disk is empty", func(shard *redistest.Server, waiting func()) {
 			shard.Kill()
-			if err := os.RemoveAll(filepath.Join(shard.Dir, "appendonlydir")); err != nil {
+			if err := os.RemoveAll(shard.AOF()); err != nil {
 				panic(err)
 			}
 			waiting()

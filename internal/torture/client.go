@@ -207,7 +207,7 @@ func fillError(o *history.Operation, err error) error {
 		}
 		return nil
 	}
-	o.Lost = told.Code == "55000"
+	o.Code, o.Lost = told.Code, told.Code == "55000"
 	switch told.Code {
 	case "58000", "53000", "57014", "55000", "58030":
 		o.Outcome = history.Undone

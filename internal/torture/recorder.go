@@ -15,14 +15,18 @@ type recorder struct {
 
 	mu         sync.Mutex
 	operations []history.Operation
-	unsettled  []int // operations of unknown outcome that may still take effect
-	waiting    int   // clients that wait for an answer
-	told       int   // answers that told of a change
+	unsettled  []int          // operations of unknown outcome that may still take effect
+	waiting    int            // clients that wait for an answer
+	told       int            // answers that told of a change
+	toldTo     map[int]int    // the same by client
+	codes      map[string]int // errors, by SQLSTATE
+	pauses     []history.Pause
+	fork       *fork
 	changed    chan struct{}
 }
 
 func newRecorder() *recorder {
-	return &recorder{start: time.Now(), changed: make(chan struct{})}
+	return &recorder{start: time.Now(), toldTo: map[int]int{}, codes: map[string]int{}, changed: make(chan struct{})}
 }
 
 // now is the time of the history.
@@ -44,6 +48,10 @@ func (r *recorder) end(o *history.Operation) {
 	r.waiting--
 	if o.OK {
 		r.told++
+		r.toldTo[o.Client]++
+	}
+	if o.Code != "" {
+		r.codes[o.Code]++
 	}
 	r.notify()
 	if o.Outcome == history.Unknown {
@@ -66,6 +74,30 @@ func (r *recorder) awaitWaiting(ctx context.Context, n int) {
 func (r *recorder) awaitTold(ctx context.Context) {
 	before := r.acknowledged()
 	r.await(ctx, func() bool { return r.told > before })
+}
+
+// awaitCode returns when somebody has been told of this error once more, or ctx has ended.
+func (r *recorder) awaitCode(ctx context.Context, code string) {
+	r.mu.Lock()
+	before := r.codes[code]
+	r.mu.Unlock()
+	r.await(ctx, func() bool { return r.codes[code] > before })
+}
+
+// awaitToldTo returns when so many more changes have been told to clients of one kind, or ctx has ended.
+func (r *recorder) awaitToldTo(ctx context.Context, is func(client int) bool, n int) {
+	sum := func() (told int) {
+		for client, n := range r.toldTo {
+			if is(client) {
+				told += n
+			}
+		}
+		return told
+	}
+	r.mu.Lock()
+	before := sum()
+	r.mu.Unlock()
+	r.await(ctx, func() bool { return sum() >= before+n })
 }
 
 // await returns when condition, which is asked with r.mu held, is true, or ctx has ended.
@@ -100,6 +132,15 @@ func (r *recorder) lost(begin time.Duration, keys []string, ttl time.Duration) {
 		r.operations = append(r.operations, history.Operation{
 			Client: -1, Kind: history.Loss, Scope: scope, Name: key, TTL: ttl, Call: begin, Return: r.now(),
 		})
+	}
+}
+
+// paused notes that from since on none of these keys may be granted for so long.
+func (r *recorder) paused(since time.Duration, keys []string, d time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, key := range keys {
+		r.pauses = append(r.pauses, history.Pause{Key: key, From: since, Until: since + d})
 	}
 }
 

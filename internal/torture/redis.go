@@ -2,6 +2,7 @@ package torture
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -14,9 +15,13 @@ type Redis struct {
 	Server  *redistest.Server // the master
 	Link    *redistest.Link   // from the proxies to the master
 	Timeout time.Duration     // of the proxies' calls
+	MaxTTL  time.Duration     // the longest lease
 
 	Replica     *redistest.Server // nil: there is none
 	ReplicaLink *redistest.Link   // from the replica to the master
+
+	Cluster *redistest.Cluster // instead of Server and Link
+	First   *redistest.Link    // from the first proxy to the master, where it has one of its own
 }
 
 // KillRedis ends Redis by SIGKILL while it works, and starts it again on what it has on
@@ -30,6 +35,9 @@ func (KillRedis) Strike(ctx context.Context, s *Site) error {
 	}
 	s.AwaitCalls(ctx, 2)
 	s.Redis.Server.Kill()
+	if s.run.Wants.Loss {
+		s.pausedSince(s.recorder.now(), s.keys())
+	}
 	err := pause(ctx, s.between(0, s.Redis.Timeout))
 	s.Redis.Server.Restart()
 	return err
@@ -40,10 +48,15 @@ type StopRedis struct{}
 
 // Strike implements Fault.
 func (StopRedis) Strike(ctx context.Context, s *Site) error {
+	outage, err := s.beforeOutage(ctx)
+	if err != nil {
+		return err
+	}
 	s.Redis.Server.Stop()
 	defer s.Redis.Server.Continue()
 	s.AwaitCalls(ctx, 3)
-	return pause(ctx, s.between(s.Redis.Timeout*5/4, 2*s.Redis.Timeout))
+	err = outage.ask(ctx)
+	return errors.Join(err, pause(ctx, s.between(s.Redis.Timeout/4, s.Redis.Timeout)))
 }
 
 // PromoteReplica makes the replica the master after it has missed some changes that were

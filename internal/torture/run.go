@@ -76,17 +76,21 @@ type run struct {
 	ttl      time.Duration
 	latency  time.Duration
 	done     int // rounds
+	names    int // that were given to witnesses
 }
 
 func (r *run) client(id int, manners Manners) *client {
 	return &client{
 		id:       id,
-		proxy:    r.Proxies[id/2%len(r.Proxies)], // with locks and pools, which go by odd and even, through each
+		proxy:    r.proxyOf(id),
 		recorder: r.recorder,
 		random:   rand.New(rand.NewPCG(r.Seed, uint64(id)+1)),
 		manners:  manners,
 	}
 }
+
+// proxyOf is the proxy of a client: with locks and pools, which go by odd and even, through each.
+func (r *run) proxyOf(id int) *Proxy { return r.Proxies[id/2%len(r.Proxies)] }
 
 // rounds goes on until the time is over.
 func (r *run) rounds(ctx context.Context) error {
@@ -163,7 +167,8 @@ func (r *run) round(ctx context.Context, fault Fault) error {
 
 // strike lets the fault strike somewhere in the round, and the round go on after it.
 func (r *run) strike(ctx context.Context, fault Fault) error {
-	site := &Site{Proxies: r.Proxies, Redis: r.Redis, Random: r.random, TTL: r.ttl, recorder: r.recorder}
+	site := &Site{Proxies: r.Proxies, Redis: r.Redis, Random: r.random, TTL: r.ttl, recorder: r.recorder, run: r}
+	defer site.close()
 	whole := max(leastWork, roundTTLs*r.ttl)
 	before := site.between(whole/4, whole/2)
 	if err := pause(ctx, before); err != nil {

@@ -4,7 +4,7 @@
 --
 -- Fields of a lock: t its last token; r the retention that it was granted with, while it is not released.
 local ttl, retention, floor, earliest, judged, longest = ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[9]
-local fields = redis.pcall('HMGET', key, 't', 'r', record)
+local fields = try('HMGET', key, 't', 'r', record)
 if fields.err then return fields end -- the key is somebody else's
 local last, answer = fields[1] or '0', fields[3]
 local held, odd = lease(last, fields[2], longest)

@@ -16,6 +16,16 @@ local ORPHAN_US = 60000000 -- how long after its not_after an answer nobody aske
 
 local function digits(number) return string.format('%.0f', number) end
 
+-- try is redis.pcall, with errors that begin with their word. Redis 6.2 puts the place in the script before some, and
+-- gives some as they go over the wire.
+local function try(...)
+    local reply = redis.pcall(...)
+    if type(reply) == 'table' and reply.err then
+        reply.err = string.match(string.gsub(reply.err, '^@user_script: %d+: ', ''), '^%-?([^\r\n]*)')
+    end
+    return reply
+end
+
 local time = redis.call('TIME')
 local now = time[1] .. string.rep('0', 6 - #time[2]) .. time[2]
 local now_ms = math.floor(tonumber(now) / 1000)
@@ -45,11 +55,8 @@ end
 -- first is the first write of a script. If Redis refuses it (no memory, a replica, a full disk)
 -- that is the script's reply and nothing has changed. What a script writes after it is not refused.
 local function first(...)
-    local reply = redis.pcall(...)
-    if type(reply) ~= 'table' or not reply.err then return end
-    -- Redis 6.2 gives some errors as they go over the wire.
-    reply.err = string.match(reply.err, '^%-?([^\r\n]*)')
-    return reply
+    local reply = try(...)
+    if type(reply) == 'table' and reply.err then return reply end
 end
 
 -- refusal is for answers that write nothing: a write of nothing, which a server that is no
@@ -64,12 +71,12 @@ local function refusal() return first('HDEL', key, '!') end
 local function unjudged(judged)
     local run, repl, name, beat = string.match(judged, '^(%S+) (%S+) (%S+) (.*)$')
     if not run then return {'JUDGE', now} end
-    local server, replication = redis.pcall('INFO', 'server'), redis.pcall('INFO', 'replication')
+    local server, replication = try('INFO', 'server'), try('INFO', 'replication')
     if type(server) == 'table' then return server end
     if type(replication) == 'table' then return replication end
     if not string.find(server, '\nrun_id:' .. run .. '\r', 1, true) then return {'JUDGE', now} end
     if not string.find(replication, '\nmaster_replid:' .. repl .. '\r', 1, true) then return {'JUDGE', now} end
-    local gen = redis.pcall('HMGET', beat, 'gen')
+    local gen = try('HMGET', beat, 'gen')
     if gen.err then return {err = 'TRYAGAIN the beat of this master cannot be read: ' .. gen.err} end
     if not gen[1] then return refusal() or {'NOBEAT', now} end
     if gen[1] ~= name then return {'JUDGE', now} end

@@ -1,7 +1,7 @@
 -- renew: token, ttl ms, the longest lease in ms, answered nonces...
 -- -> YES token | NO token | STRANGE value | LATE | GIVENUP
 local token, ttl, longest = ARGV[4], tonumber(ARGV[5]), ARGV[6]
-local fields = redis.pcall('HMGET', key, 't', 'r', record)
+local fields = try('HMGET', key, 't', 'r', record)
 if fields.err then return fields end -- the key is somebody else's
 local last, retention, answer = fields[1] or '0', fields[2], fields[3]
 if answer then

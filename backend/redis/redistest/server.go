@@ -132,6 +132,19 @@ func (s *Server) URL() string { return "redis://" + s.Addr() + "/0" }
 // Socket is the path of the unix socket that it listens on too.
 func (s *Server) Socket() string { return filepath.Join(s.Dir, "s") }
 
+// AOF is the file or folder of the append-only file.
+func (s *Server) AOF() string {
+	if folder := filepath.Join(s.Dir, "appendonlydir"); exists(folder) {
+		return folder
+	}
+	return filepath.Join(s.Dir, "appendonly.aof")
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
 // Admin is a client for what the test itself does to the server.
 func (s *Server) Admin() *redis.Client { return s.admin }
 
@@ -148,7 +161,9 @@ func (s *Server) Login(password string) {
 func (s *Server) EnableTLS(certFile, keyFile string) (port int) {
 	s.t.Helper()
 	port = freePort(s.t)
-	s.Do("CONFIG", "SET", "tls-auth-clients", "no", "tls-ca-cert-file", certFile, "tls-cert-file", certFile, "tls-key-file", keyFile, "tls-port", port)
+	for _, set := range [][]any{{"tls-auth-clients", "no"}, {"tls-ca-cert-file", certFile}, {"tls-cert-file", certFile}, {"tls-key-file", keyFile}, {"tls-port", port}} {
+		s.Do(append([]any{"CONFIG", "SET"}, set...)...)
+	}
 	return port
 }
 
