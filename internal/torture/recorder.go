@@ -144,6 +144,13 @@ func (r *recorder) paused(since time.Duration, keys []string, d time.Duration) {
 	}
 }
 
+// forked notes that there were two masters.
+func (r *recorder) forked(f *fork) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.fork = f
+}
+
 // settled says that from now on nothing that is unknown can take effect.
 func (r *recorder) settled() {
 	r.mu.Lock()

@@ -59,6 +59,20 @@ func (StopRedis) Strike(ctx context.Context, s *Site) error {
 	return errors.Join(err, pause(ctx, s.between(s.Redis.Timeout/4, s.Redis.Timeout)))
 }
 
+// OutOfMemory lets Redis reach its maxmemory while calls go on, and raises it when calls were refused for that.
+type OutOfMemory struct{}
+
+// Strike implements Fault.
+func (OutOfMemory) Strike(ctx context.Context, s *Site) error {
+	s.AwaitCalls(ctx, 2)
+	s.Redis.Server.Do("CONFIG", "SET", "maxmemory", "1")
+	for range 10 {
+		s.recorder.awaitCode(ctx, "53000")
+	}
+	s.Redis.Server.Do("CONFIG", "SET", "maxmemory", "0")
+	return s.awaitAcknowledged(ctx)
+}
+
 // PromoteReplica makes the replica the master after it has missed some changes that were
 // acknowledged. The old master is not reached again.
 type PromoteReplica struct{}
@@ -71,6 +85,7 @@ func (PromoteReplica) Strike(ctx context.Context, s *Site) error {
 	}
 	s.Redis.Replica.Promote()
 	s.Redis.Link.To(s.Redis.Replica)
+	s.pausedSince(s.recorder.now(), s.keys())
 	return nil
 }
 

@@ -115,6 +115,9 @@ func (r *run) measure(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	r.reader.ttl = leastTTL
+	if err := r.awaitProxies(ctx); err != nil {
+		return err
+	}
 	if err := r.reader.readAll(ctx, append(r.reader.locks(len(r.clients)), r.reader.pools(0)...), r.settle); err != nil {
 		return err
 	}
@@ -132,6 +135,20 @@ func (r *run) measure(ctx context.Context) error {
 	r.ttl = max(leastTTL, r.Lease, (sharp * r.latency).Round(time.Millisecond))
 	for _, c := range append(r.clients, r.reader) {
 		c.ttl, c.latency = r.ttl, r.latency
+	}
+	return nil
+}
+
+// awaitProxies returns when each proxy serves calls: its store may not have answered it at its start.
+func (r *run) awaitProxies(ctx context.Context) error {
+	for i := range r.Proxies {
+		c := r.client(firstWitness+2*i, Manners{})
+		c.ttl = leastTTL
+		err := c.readAll(ctx, []read{func(ctx context.Context) (bool, error) { return c.readLock(ctx, ownKey(c.id)) }}, r.settle)
+		c.close()
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }

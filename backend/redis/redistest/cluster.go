@@ -17,7 +17,7 @@ const (
 
 // Cluster is a Redis Cluster.
 type Cluster struct {
-	Masters  []*Server // as they were when it started
+	Masters  []*Server
 	Replicas []*Server // the i-th of the i-th master; nil if there are none
 	ids      []string  // of the masters
 	t        testing.TB
@@ -160,13 +160,15 @@ func (c *Cluster) CutOff(i int) {
 	})
 }
 
-// AwaitFailover waits until the i-th replica has taken over.
+// AwaitFailover waits until the i-th replica has taken over, and is the i-th master then.
 func (c *Cluster) AwaitFailover(i int) {
 	c.t.Helper()
 	c.Replicas[i].Await("the replica has taken over", func(ctx context.Context) bool { return c.Replicas[i].Info(ctx, "role") == "master" })
+	c.Masters[i], c.Replicas[i] = c.Replicas[i], c.Masters[i]
+	c.ids[i] = c.Masters[i].Do("CLUSTER", "MYID").(string)
 }
 
-// Failover makes the i-th replica the master in good order, without any loss.
+// Failover makes the i-th replica the master in good order: nothing is lost by that.
 func (c *Cluster) Failover(i int) {
 	c.t.Helper()
 	c.Replicas[i].Do("CLUSTER", "FAILOVER")
@@ -206,6 +208,13 @@ func (c *Cluster) Migrate(slot, from, to int, between func(step string)) (moved 
 		}
 	}
 	return moved
+}
+
+// AwaitReplica waits until the i-th replica has all that its master has.
+func (c *Cluster) AwaitReplica(i int) {
+	c.t.Helper()
+	c.Replicas[i].AwaitLink()
+	c.Masters[i].awaitAcknowledgement()
 }
 
 // Keys are the keys of the i-th master that begin so.

@@ -102,12 +102,12 @@ func TestAReplicaOfAClusterTakesOver(t *testing.T) {
 	c.Masters[i].Do("SET", "k", "new")
 	c.Masters[i].Kill()
 	c.AwaitFailover(i)
-	if got := c.Replicas[i].Do("GET", "k"); got != "old" {
+	if got := c.Masters[i].Do("GET", "k"); got != "old" {
 		t.Errorf("k is %v, want old", got)
 	}
 	j := (i + 1) % 3
 	c.Failover(j)
-	if role := c.Masters[j].Info(t.Context(), "role"); role != "slave" {
+	if role := c.Replicas[j].Info(t.Context(), "role"); role != "slave" {
 		t.Errorf("after a failover in good order the old master is %q", role)
 	}
 }
