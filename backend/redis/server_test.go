@@ -67,7 +67,7 @@ func TestRedisWithoutMemoryIsOutOfResourcesAndChangesNothing(t *testing.T) {
 	s := open(t, options(t, server.URL()))
 	token := mustAcquire(t, s, "held", time.Minute)
 	mustClaim(t, s, "p", 1, 10, 9)
-	server.Do("CONFIG", "SET", "maxmemory", "1mb") // less than it has in use
+	server.Do("CONFIG", "SET", "maxmemory", "1") // less than it has in use
 	if g, err := s.Acquire(t.Context(), scope, "free", time.Minute); !errors.Is(err, backend.ErrOutOfResources) || g.Acquired {
 		t.Fatalf("Acquire = %+v, %v; want ErrOutOfResources", g, err)
 	}

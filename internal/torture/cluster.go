@@ -28,14 +28,14 @@ func (f KillMaster) Strike(ctx context.Context, s *Site) error {
 		}
 	}
 	s.AwaitCalls(ctx, 2)
-	c.Masters[i].Kill()
 	if f.Lossy {
-		s.pausedSince(s.recorder.now(), s.keysOn(i))
-	}
-	c.AwaitFailover(i)
-	if f.Lossy {
+		keys := s.keysOn(i)
+		s.recorder.losing(c.Masters[i].Kill)
+		s.pausedSince(s.recorder.at(c.AwaitFailover(i)), keys)
 		return nil
 	}
+	c.Masters[i].Kill()
+	c.AwaitFailover(i)
 	if err := s.awaitAcknowledged(ctx); err != nil { // that calls go on is part of it
 		return err
 	}

@@ -17,7 +17,7 @@ func (IsolateMaster) Strike(ctx context.Context, s *Site) error {
 		return err
 	}
 	s.Redis.Replica.Promote()
-	s.Redis.Link.To(s.Redis.Replica)
+	s.recorder.losing(func() { s.Redis.Link.To(s.Redis.Replica) })
 	begin := s.recorder.now()
 	s.pausedSince(begin, s.keys())
 	alone := s.clientsOf(0)
@@ -27,6 +27,6 @@ func (IsolateMaster) Strike(ctx context.Context, s *Site) error {
 		return fmt.Errorf("vacuous: not both of the old master, by %d answers, and of the loss: %w", some, err)
 	}
 	s.recorder.forked(&fork{begin: begin, end: s.recorder.now(), alone: alone})
-	s.Redis.First.To(s.Redis.Replica)
+	s.recorder.losing(func() { s.Redis.First.To(s.Redis.Replica) })
 	return nil
 }

@@ -32,7 +32,7 @@ func (f LoseWhileCallsWait) Strike(ctx context.Context, s *Site) error {
 		return err
 	}
 	begin := s.recorder.now()
-	server.Kill()
+	s.recorder.losing(server.Kill)
 	s.pausedSince(s.recorder.now(), locks)
 	finish := s.ask(ctx, locks, pools)
 	s.recorder.awaitWaiting(ctx, 2*waiting)
@@ -134,7 +134,7 @@ func (LoseTwice) Strike(ctx context.Context, s *Site) error {
 
 // lose kills a Redis that keeps nothing, and waits until a loss has been told since it is there again.
 func (s *Site) lose(ctx context.Context, server *redistest.Server) error {
-	server.Kill()
+	s.recorder.losing(server.Kill)
 	s.pausedSince(s.recorder.now(), s.keys())
 	server.Restart()
 	s.recorder.awaitCode(ctx, "55000")

@@ -22,6 +22,7 @@ type recorder struct {
 	codes      map[string]int // errors, by SQLSTATE
 	pauses     []history.Pause
 	fork       *fork
+	losses     []span
 	changed    chan struct{}
 }
 
@@ -31,6 +32,9 @@ func newRecorder() *recorder {
 
 // now is the time of the history.
 func (r *recorder) now() time.Duration { return time.Since(r.start) }
+
+// at is a time of the history.
+func (r *recorder) at(t time.Time) time.Duration { return t.Sub(r.start) }
 
 // begin notes that a client waits, and says since when.
 func (r *recorder) begin() time.Duration {
@@ -142,6 +146,32 @@ func (r *recorder) paused(since time.Duration, keys []string, d time.Duration) {
 	for _, key := range keys {
 		r.pauses = append(r.pauses, history.Pause{Key: key, From: since, Until: since + d})
 	}
+}
+
+// span is a time.
+type span struct{ from, to time.Duration }
+
+// losing notes when state was being lost, by f.
+func (r *recorder) losing(f func()) {
+	from := r.now()
+	f()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.losses = append(r.losses, span{from, r.now()})
+}
+
+// asSeen is the history as it is judged: what was under way when state was lost, and is said to have changed nothing, is
+// gone with that state; but until then somebody may have seen it.
+func (r *recorder) asSeen(h []history.Operation) []history.Operation {
+	h = slices.Clone(h)
+	for i := range h {
+		for _, loss := range r.losses {
+			if o := &h[i]; o.Outcome == history.Undone && o.Call <= loss.to && o.Return >= loss.from {
+				o.Outcome, o.Lost = history.Unknown, false
+			}
+		}
+	}
+	return h
 }
 
 // forked notes that there were two masters.

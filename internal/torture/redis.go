@@ -34,8 +34,10 @@ func (KillRedis) Strike(ctx context.Context, s *Site) error {
 		return err
 	}
 	s.AwaitCalls(ctx, 2)
-	s.Redis.Server.Kill()
-	if s.run.Wants.Loss {
+	if !s.run.Wants.Loss {
+		s.Redis.Server.Kill()
+	} else {
+		s.recorder.losing(s.Redis.Server.Kill)
 		s.pausedSince(s.recorder.now(), s.keys())
 	}
 	err := pause(ctx, s.between(0, s.Redis.Timeout))
@@ -84,7 +86,7 @@ func (PromoteReplica) Strike(ctx context.Context, s *Site) error {
 		return err
 	}
 	s.Redis.Replica.Promote()
-	s.Redis.Link.To(s.Redis.Replica)
+	s.recorder.losing(func() { s.Redis.Link.To(s.Redis.Replica) })
 	s.pausedSince(s.recorder.now(), s.keys())
 	return nil
 }

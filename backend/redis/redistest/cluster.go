@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 const (
@@ -160,12 +161,21 @@ func (c *Cluster) CutOff(i int) {
 	})
 }
 
-// AwaitFailover waits until the i-th replica has taken over, and is the i-th master then.
-func (c *Cluster) AwaitFailover(i int) {
+// AwaitFailover waits until the i-th replica has taken over, and is the i-th master then. It had not before the time
+// that this gives.
+func (c *Cluster) AwaitFailover(i int) (notBefore time.Time) {
 	c.t.Helper()
-	c.Replicas[i].Await("the replica has taken over", func(ctx context.Context) bool { return c.Replicas[i].Info(ctx, "role") == "master" })
+	c.Replicas[i].Await("the replica has taken over", func(ctx context.Context) bool {
+		asked := time.Now()
+		if c.Replicas[i].Info(ctx, "role") == "master" {
+			return true
+		}
+		notBefore = asked
+		return false
+	})
 	c.Masters[i], c.Replicas[i] = c.Replicas[i], c.Masters[i]
 	c.ids[i] = c.Masters[i].Do("CLUSTER", "MYID").(string)
+	return notBefore
 }
 
 // Failover makes the i-th replica the master in good order: nothing is lost by that.
