@@ -101,3 +101,19 @@ func TestTheGreatestLeaseOfAnyProxyIsALease(t *testing.T) {
 		t.Errorf("Release = %v, %v", ok, err)
 	}
 }
+
+// A server that is too old, or a user with too few rights, is told at the start, and not by the call that would fail in
+// the middle.
+func TestAServerThatLacksACommandIsRefusedAtTheStart(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, line, said string }{
+		{"too old", `rename-command HRANDFIELD ""`, "nknown"},
+		{"not allowed", "user default on nopass ~* &* +@all -hrandfield", ""},
+	} {
+		server := redistest.Start(t, c.line)
+		_, err := Open(t.Context(), options(t, server.URL()))
+		if err == nil || !strings.Contains(err.Error(), "HRANDFIELD") || !strings.Contains(err.Error(), c.said) {
+			t.Errorf("%s: Open: %v; want an error with the command and %q", c.name, err, c.said)
+		}
+	}
+}
