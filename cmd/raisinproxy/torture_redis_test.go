@@ -167,7 +167,7 @@ func TestTortureLossyCluster(t *testing.T) {
 		t.Run(fmt.Sprint("calls that wait over the loss of shard ", shard), func(t *testing.T) {
 			t.Parallel()
 			plan := torture.Plan{Fault: torture.LoseWhileCallsWait{Shard: shard}, Wants: lost}
-			clusterPlan(t, &plan, redistest.StartCluster(t, 3, redistest.RDBOnly), untilBack, "")
+			clusterPlan(t, &plan, redistest.StartCluster(t, 3, redistest.RDBOnly), 3*untilBack, "") // one that does not mind the loss gets an answer two seconds after the start
 			runTorture(t, &plan)
 		})
 	}

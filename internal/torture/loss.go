@@ -33,12 +33,13 @@ func (f LoseWhileCallsWait) Strike(ctx context.Context, s *Site) error {
 	}
 	begin := s.recorder.now()
 	s.recorder.losing(server.Kill)
-	s.pausedSince(s.recorder.now(), locks)
+	killed := s.recorder.now()
 	finish := s.ask(ctx, locks, pools)
 	s.recorder.awaitWaiting(ctx, 2*waiting)
-	restarting := s.recorder.now()
+	back := s.recorder.now() // not before
 	server.Restart()
-	err := finish(restarting)
+	err := finish(back)
+	s.recorder.paused(killed, locks, back-killed+s.Redis.MaxTTL)
 	s.recorder.lost(begin, locks, s.Redis.MaxTTL)
 	return err
 }
@@ -73,7 +74,7 @@ func (s *Site) sellAndHold(ctx context.Context, locks, pools []string) error {
 
 // ask makes calls on the locks and pools through the last proxy, all at once. They have to wait until Redis is there
 // again, most of them at least: finish waits for them.
-func (s *Site) ask(ctx context.Context, locks, pools []string) (finish func(restarting time.Duration) error) {
+func (s *Site) ask(ctx context.Context, locks, pools []string) (finish func(back time.Duration) error) {
 	var asking sync.WaitGroup
 	var mu sync.Mutex
 	var answers []history.Operation
@@ -92,11 +93,11 @@ func (s *Site) ask(ctx context.Context, locks, pools []string) (finish func(rest
 			})
 		}
 	}
-	return func(restarting time.Duration) error {
+	return func(back time.Duration) error {
 		asking.Wait()
 		waited := 0
 		for i := range answers {
-			if answers[i].Return > restarting {
+			if answers[i].Return > back {
 				waited++
 			}
 		}

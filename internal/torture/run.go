@@ -155,7 +155,7 @@ func (r *run) awaitProxies(ctx context.Context) error {
 
 // round lets the clients work, strikes, and reads everything when they have stopped.
 func (r *run) round(ctx context.Context, fault Fault) error {
-	ctx, cancel := context.WithTimeout(ctx, patience+3*roundTTLs*r.ttl)
+	ctx, cancel := context.WithTimeout(ctx, patience+3*roundTTLs*r.ttl+4*r.InDoubt)
 	defer cancel()
 	stop := make(chan struct{})
 	var working sync.WaitGroup

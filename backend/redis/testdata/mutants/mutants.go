@@ -130,7 +130,7 @@ var mutants = []mutant{
 	one("a missing beat is made in silence", "ANewProxyMisses|OneShard", "lua/beat.lua", "if make == '' then", "if false then"),
 	one("beats that others have made are not missed", "ANewProxyMisses", "beat.go", `; !known && listed == ""`, "; !known"),
 	one("units that nobody writes are taken", "UnitsThat", "lua/prelude.lua", "return units and not (plain(units) and plain(seq))", "return false"),
-	one("a server that is too old is taken", "LacksACommand", "store.go", "err = old // nor will it do later", ""),
+	one("a server that is too old is taken", "LacksACommand", "store.go", "err = old // nor will it do later", "_ = old"),
 	one("a lease without end is taken for none", strangeLeases, "lua/prelude.lua", "if alive < 0 then", "if false then"),
 	one("a lease of any length is taken", strangeLeases, "lua/prelude.lua", "if left > tonumber(longest) then", "if false then"),
 	one("a retention that nobody writes is taken", strangeLeases, "lua/prelude.lua", "if not plain(retention) then", "if false then"),
