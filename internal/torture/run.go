@@ -133,6 +133,9 @@ func (r *run) measure(ctx context.Context) error {
 	r.latency = took[len(took)*9/10]
 	// In whole milliseconds, as the functions take them.
 	r.ttl = max(leastTTL, r.Lease, (sharp * r.latency).Round(time.Millisecond))
+	if r.Redis != nil {
+		r.ttl = min(r.ttl, r.Redis.MaxTTL) // longer ones are cut to it, and the history would say otherwise
+	}
 	for _, c := range append(r.clients, r.reader) {
 		c.ttl, c.latency = r.ttl, r.latency
 	}
