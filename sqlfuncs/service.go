@@ -198,6 +198,10 @@ func translate(ctx context.Context, f *Function, args []datum.Datum, err error) 
 		return fail(pgerr.Newf(codes.ObjectNotInPrerequisiteState, "pool \"%s\" has the value \"%s\", which is no count of units", args[0].Str, value.Value).
 			WithHint("An operator has to set it."))
 	}
+	if value, ok := errors.AsType[*backend.LockValueError](err); ok {
+		return fail(pgerr.Newf(codes.ObjectNotInPrerequisiteState, "lock \"%s\" has \"%s\", which is no lease that was granted", args[0].Str, value.Value).
+			WithHint("An operator has to look at it: the lock is free when its hash in Redis is deleted."))
+	}
 	switch {
 	case errors.Is(err, backend.ErrInDoubt):
 		return fail(inDoubt(f))

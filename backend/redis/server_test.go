@@ -68,7 +68,7 @@ func TestRedisWithoutMemoryIsOutOfResourcesAndChangesNothing(t *testing.T) {
 	s := open(t, options(t, server.URL()))
 	token := mustAcquire(t, s, "held", time.Minute)
 	mustClaim(t, s, "p", 1, 10, 9)
-	server.Do("CONFIG", "SET", "maxmemory", "1mb") // less than it has in use
+	server.Do("CONFIG", "SET", "maxmemory", "1") // less than it has in use
 	if g, err := s.Acquire(t.Context(), scope, "free", time.Minute); !errors.Is(err, backend.ErrOutOfResources) || g.Acquired {
 		t.Fatalf("Acquire = %+v, %v; want ErrOutOfResources", g, err)
 	}
@@ -82,7 +82,7 @@ func TestRedisWithoutMemoryIsOutOfResourcesAndChangesNothing(t *testing.T) {
 	if g, err := s.Acquire(t.Context(), scope, "held", time.Minute); g.Acquired || err != nil {
 		t.Fatalf("Acquire of a held key = %+v, %v", g, err)
 	}
-	if ok, err := s.Renew(t.Context(), scope, "held", token, time.Hour); !ok || err != nil {
+	if ok, err := s.Renew(t.Context(), scope, "held", token, 2*time.Minute); !ok || err != nil {
 		t.Fatalf("Renew = %v, %v", ok, err)
 	}
 	if ok, err := s.Release(t.Context(), scope, "held", token); !ok || err != nil {
@@ -274,7 +274,7 @@ func TestChangesWaitForReplicas(t *testing.T) {
 	}
 	replica.Continue()
 	eventually(t, "the replica acknowledges again", func() bool {
-		ok, err := s.Renew(t.Context(), scope, "k", token, time.Hour)
+		ok, err := s.Renew(t.Context(), scope, "k", token, 2*time.Minute)
 		return ok && err == nil
 	})
 }

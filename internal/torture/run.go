@@ -76,17 +76,21 @@ type run struct {
 	ttl      time.Duration
 	latency  time.Duration
 	done     int // rounds
+	names    int // that were given to witnesses
 }
 
 func (r *run) client(id int, manners Manners) *client {
 	return &client{
 		id:       id,
-		proxy:    r.Proxies[id/2%len(r.Proxies)], // with locks and pools, which go by odd and even, through each
+		proxy:    r.proxyOf(id),
 		recorder: r.recorder,
 		random:   rand.New(rand.NewPCG(r.Seed, uint64(id)+1)),
 		manners:  manners,
 	}
 }
+
+// proxyOf is the proxy of a client: with locks and pools, which go by odd and even, through each.
+func (r *run) proxyOf(id int) *Proxy { return r.Proxies[id/2%len(r.Proxies)] }
 
 // rounds goes on until the time is over.
 func (r *run) rounds(ctx context.Context) error {
@@ -111,6 +115,9 @@ func (r *run) measure(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	r.reader.ttl = leastTTL
+	if err := r.awaitProxies(ctx); err != nil {
+		return err
+	}
 	if err := r.reader.readAll(ctx, append(r.reader.locks(len(r.clients)), r.reader.pools(0)...), r.settle); err != nil {
 		return err
 	}
@@ -126,15 +133,32 @@ func (r *run) measure(ctx context.Context) error {
 	r.latency = took[len(took)*9/10]
 	// In whole milliseconds, as the functions take them.
 	r.ttl = max(leastTTL, r.Lease, (sharp * r.latency).Round(time.Millisecond))
+	if r.Redis != nil {
+		r.ttl = min(r.ttl, r.Redis.MaxTTL) // longer ones are cut to it, and the history would say otherwise
+	}
 	for _, c := range append(r.clients, r.reader) {
 		c.ttl, c.latency = r.ttl, r.latency
 	}
 	return nil
 }
 
+// awaitProxies returns when each proxy serves calls: its store may not have answered it at its start.
+func (r *run) awaitProxies(ctx context.Context) error {
+	for i := range r.Proxies {
+		c := r.client(firstWitness+2*i, Manners{})
+		c.ttl = leastTTL
+		err := c.readAll(ctx, []read{func(ctx context.Context) (bool, error) { return c.readLock(ctx, ownKey(c.id)) }}, r.settle)
+		c.close()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // round lets the clients work, strikes, and reads everything when they have stopped.
 func (r *run) round(ctx context.Context, fault Fault) error {
-	ctx, cancel := context.WithTimeout(ctx, patience+3*roundTTLs*r.ttl)
+	ctx, cancel := context.WithTimeout(ctx, patience+3*roundTTLs*r.ttl+4*r.InDoubt)
 	defer cancel()
 	stop := make(chan struct{})
 	var working sync.WaitGroup
@@ -163,7 +187,8 @@ func (r *run) round(ctx context.Context, fault Fault) error {
 
 // strike lets the fault strike somewhere in the round, and the round go on after it.
 func (r *run) strike(ctx context.Context, fault Fault) error {
-	site := &Site{Proxies: r.Proxies, Redis: r.Redis, Random: r.random, TTL: r.ttl, recorder: r.recorder}
+	site := &Site{Proxies: r.Proxies, Redis: r.Redis, Random: r.random, TTL: r.ttl, recorder: r.recorder, run: r}
+	defer site.close()
 	whole := max(leastWork, roundTTLs*r.ttl)
 	before := site.between(whole/4, whole/2)
 	if err := pause(ctx, before); err != nil {

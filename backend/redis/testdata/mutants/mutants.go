@@ -16,16 +16,17 @@ func one(name, tests, file, from, to string) mutant {
 
 // Groups of tests.
 const (
-	locks     = "TestConformance$/^(lock|token)$"
-	pools     = "TestConformance$/^(inventory|names)$/(count|restock|claim|capacity|pool)"
-	limits    = "TestConformance$/^limit$"
-	racing    = "TestConformance$/^concurrent$"
-	names     = "TestConformance$/^names$|TestNames"
-	repeated  = "Dropped|Duplicated|Copy|Repeated|Time"
-	cancelled = "Cancelled|Doubt|AfterItsLease|TooLate"
-	outage    = "Gone|ReplicaIsNot|Demoted"
-	judged    = "NotTheOneThatWasJudged|TheLastJudgement"
-	loss      = "AOF|Lost|Adopt|Wiped|Notic|PoolThat|Failover|Restart|OwnCount"
+	locks         = "TestConformance$/^(lock|token)$"
+	pools         = "TestConformance$/^(inventory|names)$/(count|restock|claim|capacity|pool)"
+	limits        = "TestConformance$/^limit$"
+	racing        = "TestConformance$/^concurrent$"
+	names         = "TestConformance$/^names$|TestNames"
+	repeated      = "Dropped|Duplicated|Copy|Repeated|Time"
+	cancelled     = "Cancelled|Doubt|AfterItsLease|TooLate"
+	outage        = "Gone|ReplicaIsNot|Demoted"
+	strangeLeases = "NobodyOfOursGranted|ThatIsStrange|OfAnyProxy"
+	judged        = "NotTheOneThatWasJudged|TheLastJudgement"
+	loss          = "AOF|Lost|Adopt|Wiped|Notic|PoolThat|Failover|Restart|OwnCount"
 )
 
 var mutants = []mutant{
@@ -129,6 +130,16 @@ var mutants = []mutant{
 	one("a missing beat is made in silence", "ANewProxyMisses|OneShard", "lua/beat.lua", "if make == '' then", "if false then"),
 	one("beats that others have made are not missed", "ANewProxyMisses", "beat.go", `; !known && listed == ""`, "; !known"),
 	one("units that nobody writes are taken", "UnitsThat", "lua/prelude.lua", "return units and not (plain(units) and plain(seq))", "return false"),
+	one("a server that is too old is taken", "LacksACommand", "store.go", "err = old // nor will it do later", "_ = old"),
+	one("a lease without end is taken for none", strangeLeases, "lua/prelude.lua", "if alive < 0 then", "if false then"),
+	one("a lease of any length is taken", strangeLeases, "lua/prelude.lua", "if left > tonumber(longest) then", "if false then"),
+	one("a retention that nobody writes is taken", strangeLeases, "lua/prelude.lua", "if not plain(retention) then", "if false then"),
+	one("a last token that nobody writes is taken", strangeLeases, "lua/prelude.lua", "if not plain(last) then", "if false then"),
+	one("strange leases: acquire", strangeLeases, "lua/acquire.lua", "if odd then", "if false then"),
+	one("strange leases: renew", strangeLeases, "lua/renew.lua", "if odd then", "if false then"),
+	one("strange leases: release", strangeLeases, "lua/release.lua", "if odd then", "if false then"),
+	one("a note ends a strange lock", strangeLeases, "lua/prelude.lua", " and redis.call('HEXISTS', key, 't') == 0 then", " then"),
+	one("a greater max_ttl of another proxy is not asked for", strangeLeases, "lock.go", "s.watch.sawLongest(r.maxTTL)", ""),
 	one("a clock beyond all tokens is believed", "ClockFar", "servertime.go", "return micros < backend.MaxToken", "return micros < backend.MaxToken || micros > 0"),
 	one("tokens are made of a clock beyond them", "ClockFar", "lua/prelude.lua", "then return {'CLOCK', now} end", "then do end end"),
 	one("a pause is forgotten over a restart", "OutlivesTheProxy", "statefile.go", "json:\"paused,omitzero\"", "json:\"-\""),

@@ -69,6 +69,15 @@ var mutants = []mutant{
 	{"Redis: nonce new for each copy", "backend/redis/call.go", "\tc.notAfter = s.clock.now()", "\tc.nonce = s.nonce()\n\tc.notAfter = s.clock.now()", "TestTortureRedis/lost_answers"},
 	{"Redis: outage told as false", "backend/redis/lock.go", "if err != nil || !grant.Acquired", "if err != nil { return backend.Grant{}, nil }\n\t\tif !grant.Acquired", stopped},
 	{"Redis: lost answers told as done", "backend/redis/lock.go", "return r.word == \"YES\", err", "return r.word == \"YES\" || err != nil, nil", stopped},
+	{"Redis: outage told as false: claim", "backend/redis/inventory.go", "	if err != nil {\n		return backend.Claimed{}, err\n	}\n	id :=", "	if err != nil {\n		return backend.Claimed{}, nil\n	}\n	id :=", stopped},
+	{"Redis: outage told as false: renew, release", "backend/redis/lock.go", "return r.word == \"YES\", err", "return r.word == \"YES\", nil", stopped},
+	{"Redis: out of memory told as false", "backend/redis/lock.go", "if err != nil || !grant.Acquired", "if errors.Is(err, backend.ErrOutOfResources) { return backend.Grant{}, nil }\n\t\tif err != nil || !grant.Acquired", "TestTortureRedis/out_of_memory"},
+	{"Redis: a pause is forgotten over a restart", "backend/redis/statefile.go", "json:\"paused,omitzero\"", "json:\"-\"", "TestTortureLossyRedis/a_second_loss,_and_proxies_that_are_started_again"},
+	{"Redis: a second loss pauses nothing", "backend/redis/watch.go", "if w.state.Lost != \"\" && ", "if w.state.Lost != \"\" || ", "TestTortureLossyRedis/a_second_loss,_and_proxies_that_are_started_again"},
+	{"Cluster: a loss of a shard pauses nothing", "backend/redis/evidence.go", "if !w.opts.ContinueOnLoss && time.Now()", "if false && time.Now()", "TestTortureLossyCluster/promoted_replica_that_missed_changes"},
+	{"Cluster: every new master has lost something", "backend/redis/watch.go", "if from.Offset < s.second {", "if from.Offset < 0 {", "TestTortureCluster/planned_failover"},
+	{"Redis: a loss is not minded by calls that wait", "backend/redis/watch.go", "func (w *watch) loseLocked(reason string) {\n", "func (w *watch) loseLocked(reason string) {\n\tif true {\n\t\treturn\n\t}\n", "TestTortureLossyRedis/calls_that_wait_over_the_loss"},
+	{"Cluster: a loss is not minded by calls that wait", "backend/redis/watch.go", "func (w *watch) loseLocked(reason string) {\n", "func (w *watch) loseLocked(reason string) {\n\tif true {\n\t\treturn\n\t}\n", "TestTortureLossyCluster/calls_that_wait_over_the_loss_of_shard_1"},
 	{"Redis: a loss is not minded", "backend/redis/watch.go", "func (w *watch) loseLocked(reason string) {\n", "func (w *watch) loseLocked(reason string) {\n\tif true {\n\t\treturn\n\t}\n", "TestTortureLossyRedis/killed_Redis_with_RDB_only"},
 	{"Redis: token = last + 1 only", lua + "acquire.lua", "math.max(tonumber(last) + 1, tonumber(now), tonumber(floor) + 1)", "tonumber(last) + 1", "TestTortureLossyRedis/killed_Redis_with_RDB_only"},
 }
@@ -118,8 +127,6 @@ func (m mutant) run(root, tmp string) (verdict string, caught bool) {
 	switch m.test { // it shows when the fault comes at the right moment
 	case killed:
 		duration = "40s"
-	case stopped:
-		duration = "20s"
 	}
 	cmd := exec.Command("go", "test", "-count=1", "-vet=off", "-timeout=5m", "-overlay", overlay, "-run", "^"+m.test+"$",
 		"./cmd/raisinproxy", "-torture", duration)
