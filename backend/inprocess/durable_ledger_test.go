@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -123,6 +124,10 @@ func TestWhenTheLedgerIsWritten(t *testing.T) {
 				return nil
 			}
 			s := m.open(t)
+			// What opening left for the ledger is written before the gate shuts: who waits for
+			// a mutex is running to synctest.
+			time.Sleep(2 * ledgerPause)
+			synctest.Wait()
 			g.shut.Store(true)
 			told := call(func() (backend.Claimed, error) { return s.Claim(t.Context(), scope, "p", 1, 10) })
 			<-g.waiting
@@ -138,6 +143,7 @@ func TestWhenTheLedgerIsWritten(t *testing.T) {
 			if r := <-told; r.err != nil || r.answer.Remaining != 9 {
 				t.Errorf("Claim = %+v", r)
 			}
+			time.Sleep(2 * ledgerPause)
 			synctest.Wait()
 			after := m.crashed(vfs.CrashCloneCfg{})
 			logs := after.files(t, `\.log$`)
