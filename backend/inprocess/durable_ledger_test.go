@@ -323,3 +323,30 @@ func TestLedgerRecord(t *testing.T) {
 		t.Error("a record is written that does not fit its slot")
 	}
 }
+
+// Where the ledger is behind, the log itself shows that it is damaged, in a store that
+// was just made too.
+func TestDamageAheadOfTheLedgerIsRefused(t *testing.T) {
+	m, g := newMachine(), newGate()
+	m.meet = func(op errorfs.Op) error {
+		if isLedgerSync(op) {
+			return g.pass()
+		}
+		return nil
+	}
+	s := m.open(t)
+	t.Cleanup(func() { g.open(nil) }) // before s is closed
+	g.shut.Store(true)
+	for i := range 150 {
+		claim(t, s, strings.Repeat("x", backend.MaxNameBytes-3)+fmt.Sprint(i), 1, 10)
+	}
+	after := m.crashed(vfs.CrashCloneCfg{})
+	logs := after.files(t, `\.log$`)
+	latest := logs[len(logs)-1]
+	content := after.content(t, latest)
+	content[len(content)/2] ^= 0x40
+	after.replace(t, latest, content)
+	if _, err := after.tryOpen(); !errors.Is(err, ErrDamaged) {
+		t.Errorf("Open = %v after a change in the middle of the log, want ErrDamaged", err)
+	}
+}

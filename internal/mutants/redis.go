@@ -20,7 +20,7 @@ const (
 var redis = &suite{
 	name: "redis", dir: "backend/redis", pkg: "./backend/redis",
 	args:     []string{"-rapid.nofailfile"},
-	patience: 2 * time.Minute,
+	patience: 3 * time.Minute,
 	rows: []mutant{
 		{"nonce dropped", "lua/prelude.lua", "local record = '!' .. nonce", "local record = '!' .. table.concat(redis.call('TIME'))", repeated},
 		{"nonce new per retry", "call.go", "	c.notAfter = s.clock.now() +", "	c.nonce = s.nonce()\n	c.notAfter = s.clock.now() +", repeated},

@@ -82,7 +82,7 @@ func (r *runner) withoutFault(ctx context.Context, s *suite) (*sound, error) {
 	without := &sound{suite: s, binary: binary, tried: make(map[string]error)}
 	filters := s.filters()
 	return without, r.each(ctx, s, len(filters), func(ctx context.Context, i int) error {
-		return r.passes(ctx, without, s.first(filters[i]))
+		return r.passes(ctx, without, s.first(&special{mutant: mutant{tests: filters[i]}}))
 	})
 }
 
@@ -131,7 +131,7 @@ func (r *runner) try(ctx context.Context, s *sound, m *special) (v verdict, why 
 	if err != nil {
 		return unbuilt, err.Error(), nil
 	}
-	out, err := r.run(ctx, s.suite, binary, s.first(m.tests))
+	out, err := r.run(ctx, s.suite, binary, s.first(m))
 	v, why = s.judge(out, err)
 	if v == survived && m.tests != "" {
 		second := s.second(m.tests)

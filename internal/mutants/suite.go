@@ -17,7 +17,7 @@ type mutant struct {
 type special struct {
 	mutant
 	also []edit
-	ends verdict // hung or crashed: this end is what the fault does, and so it is caught by it
+	ends verdict // hung or crashed: this is what the fault does to its tests, and so it is caught
 }
 
 // edit: in file, every from becomes to.
@@ -66,6 +66,9 @@ func (s *suite) filters() []string {
 	return filters
 }
 
+// hangs is how long a mutant's tests may take that is to hang: they take no time otherwise.
+const hangs = 20 * time.Second
+
 // An attempt is one run of a suite's binary.
 type attempt struct {
 	tests    string
@@ -75,10 +78,13 @@ type attempt struct {
 }
 
 // first runs the tests that a mutant names.
-func (s *suite) first(tests string) attempt {
-	a := attempt{tests: tests, args: s.args, patience: s.patience}
-	if tests == "" {
-		return s.second(tests)
+func (s *suite) first(m *special) attempt {
+	if m.tests == "" {
+		return s.second(m.tests)
+	}
+	a := attempt{tests: m.tests, args: s.args, patience: s.patience}
+	if m.ends == hung {
+		a.patience = min(a.patience, hangs)
 	}
 	return a
 }
