@@ -94,7 +94,7 @@ func (r *runner) passes(ctx context.Context, s *sound, a attempt) error {
 		return ctx.Err()
 	}
 	if v, why := s.judge(out, err); v != survived {
-		return fmt.Errorf("without a fault %s -run %q is %v %s\n%s\nSo no verdict would mean anything", s.pkg, a.tests, v, why, out)
+		return fmt.Errorf("without a fault %s -run %q is %v %s\n%s\nSo no verdict would mean anything", s.pkg, a.tests, v, why, excerpt(out))
 	}
 	r.out.row(s.name, "(no fault)", "passes", cmp.Or(a.tests, "all tests"), start)
 	return nil

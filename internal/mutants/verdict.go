@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -52,7 +53,7 @@ func (s *suite) judge(out string, err error) (v verdict, why string) {
 	case timedOut.MatchString(out):
 		return hung, timedOut.FindString(out)
 	case len(failures) > 0:
-		return vague, "in " + some(failures) + "\n" + tail(out)
+		return vague, "in " + some(failures) + "\n" + excerpt(out)
 	case leaked.MatchString(out):
 		return caught, "by " + leaked.FindString(out)
 	case s.shows == nil && inTest.MatchString(out) && started.MatchString(out):
@@ -61,7 +62,7 @@ func (s *suite) judge(out string, err error) (v verdict, why string) {
 	case panicked.MatchString(out):
 		return crashed, panicked.FindString(out)
 	}
-	return crashed, err.Error() + "\n" + tail(out)
+	return crashed, err.Error() + "\n" + excerpt(out)
 }
 
 // leaves are the failed tests that have no failed subtest.
@@ -88,11 +89,14 @@ func some(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// tail is the last lines of an output.
-func tail(out string) string {
+// excerpt is the beginning of an output and its end, where panics and failures are.
+func excerpt(out string) string {
 	const shown = 30
 	lines := strings.Split(strings.TrimSpace(out), "\n")
-	return strings.Join(lines[max(0, len(lines)-shown):], "\n")
+	if cut := len(lines) - 2*shown; cut > 0 {
+		lines = slices.Concat(lines[:shown], []string{fmt.Sprintf("... %d lines ...", cut)}, lines[shown+cut:])
+	}
+	return strings.Join(lines, "\n")
 }
 
 // A tally counts verdicts.
