@@ -15,10 +15,13 @@ import (
 // redisTimeout is for one call of a proxy, in these tests.
 const redisTimeout = 500 * time.Millisecond
 
-// overRedis is the configuration of a proxy that keeps locks and pools in Redis. A lease
-// of two seconds at most, so that what waits for lost leases waits for two seconds.
+// redisLease is the longest that is granted, in these tests: what waits for leases that
+// are lost waits as long.
+const redisLease = 2 * time.Second
+
+// overRedis is the configuration of a proxy that keeps locks and pools in Redis.
 func overRedis(url string) string {
-	return fmt.Sprintf("backend = \"redis\"\nmax_ttl_ms = 2000\n[locks.redis]\nurl = %q\ntimeout_ms = %d\nmax_clock_skew_ms = 100\n", url, redisTimeout.Milliseconds())
+	return fmt.Sprintf("backend = \"redis\"\nmax_ttl_ms = %d\n[locks.redis]\nurl = %q\ntimeout_ms = %d\nmax_clock_skew_ms = 100\n", redisLease.Milliseconds(), url, redisTimeout.Milliseconds())
 }
 
 // redisPlan fills in two proxies on one Redis. All grants are stamped by its clock, read
@@ -29,6 +32,7 @@ func redisPlan(t *testing.T, plan *torture.Plan, store *torture.Redis) {
 	plan.Proxies = []*torture.Proxy{newProxy(t, overRedis(store.Link.URL())), newProxy(t, overRedis(store.Link.URL()))}
 	plan.Rules = history.Rules{Epsilon: 5 * time.Millisecond, StampSlack: time.Millisecond}
 	plan.InDoubt = 2 * redisTimeout
+	plan.LongestLease = redisLease
 }
 
 // TestTortureRedis: through two proxies a lock has one holder and a unit is sold once as
