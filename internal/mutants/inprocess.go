@@ -2,6 +2,12 @@ package main
 
 import "time"
 
+// Groups of tests.
+const (
+	ledgers = "TestDamage|TestWhenTheLedger|TestLedger|TestFolderThat|TestStoreWithout|TestOldMarker|TestCrash|TestNoCrash|TestNoDamage"
+	records = "TestDamaged|TestLeasesGoOn|TestTokens|TestNoDamage"
+)
+
 // inprocess are faults of the store in memory and of the one on disk.
 var inprocess = &suite{
 	name: "inprocess", dir: "backend/inprocess", pkg: "./backend/inprocess",
@@ -163,28 +169,28 @@ var inprocess = &suite{
 		{"opened for writing before it is read", "open.go", "if home.isMarked() || home.hasManifest() {\n\t\tif err := r.readFolder(home, opts.Log); err != nil {", "if home.isMarked() || home.hasManifest() {\n\t\tif db, err := pebble.Open(home.path, &pebble.Options{FS: home.fs, Lock: home.lock, FormatMajorVersion: pebble.FormatNewest, Logger: pebbleLog{log: opts.Log, fail: func(error) {}}}); err == nil {\n\t\t\tdb.Close()\n\t\t}\n\t\tif err := r.readFolder(home, opts.Log); err != nil {", "TestLeasesGoOnAfterARestart"},
 		{"reading writes", "recovery.go", "opts.ReadOnly = true", "", "TestLeasesGoOnAfterARestart"},
 		{"nothing is in the ledger", "ledger.go", "return e.named && e.length > 0", "return false", "TestDamagedStoreIsRefused"},
-		{"logs are not in the ledger", "ledger.go", "case e.id.kind == manifestFile, l.strict:", "case e.id.kind == logFile:\n\tcase e.id.kind == manifestFile, l.strict:", "TestDamage|TestWhenTheLedger|TestLedger|TestFolderThat|TestStoreWithout|TestOldMarker|TestCrash|TestNoCrash|TestNoDamage"},
-		{"manifests are in the ledger later", "ledger.go", "case e.id.kind == manifestFile, l.strict:", "case l.strict:", "TestDamage|TestWhenTheLedger|TestLedger|TestFolderThat|TestStoreWithout|TestOldMarker|TestCrash|TestNoCrash|TestNoDamage"},
-		{"in the ledger before it is synced", "ledger.go", "\tlength, crc := f.length, f.crc\n", "\tlength, crc := f.length, f.crc\n\tif err := f.ledger.synced(f.entry, length, crc); err != nil {\n\t\treturn err\n\t}\n\tif err := f.ledger.writeLatest(); err != nil {\n\t\treturn err\n\t}\n", "TestDamage|TestWhenTheLedger|TestLedger|TestFolderThat|TestStoreWithout|TestOldMarker|TestCrash|TestNoCrash|TestNoDamage"},
-		{"in the ledger before its name is durable", "ledger.go", "e := &ledgerEntry{id: id}", "e := &ledgerEntry{id: id, named: true}", "TestDamage|TestWhenTheLedger|TestLedger|TestFolderThat|TestStoreWithout|TestOldMarker|TestCrash|TestNoCrash|TestNoDamage"},
-		{"dropped from the ledger some time", "ledger.go", "if !known {\n\t\treturn nil\n\t}\n\treturn l.write(version)", "_ = version\n\tl.writeSoon()\n\treturn nil", "TestDamage|TestWhenTheLedger|TestLedger|TestFolderThat|TestStoreWithout|TestOldMarker|TestCrash|TestNoCrash|TestNoDamage"},
-		{"dropped from the ledger afterwards", "ledger.go", "\tif err := l.forget(path); err != nil {\n\t\treturn err\n\t}\n\treturn l.FS.Remove(path)", "\tif err := l.FS.Remove(path); err != nil {\n\t\treturn err\n\t}\n\treturn l.forget(path)", "TestDamage|TestWhenTheLedger|TestLedger|TestFolderThat|TestStoreWithout|TestOldMarker|TestCrash|TestNoCrash|TestNoDamage"},
-		{"a log that is used again stays in the ledger", "ledger.go", "if err := l.forget(oldpath, newpath); err != nil {\n\t\treturn nil, err\n\t}\n\tfile, err := l.FS.ReuseForWrite", "file, err := l.FS.ReuseForWrite", "TestDamage|TestWhenTheLedger|TestLedger|TestFolderThat|TestStoreWithout|TestOldMarker|TestCrash|TestNoCrash|TestNoDamage"},
-		{"a marker before its manifest", "ledger.go", "if err := l.syncFolder(func() error { return syncFolder(l.FS, l.dir) }); err != nil {\n\t\treturn nil, err\n\t}\n", "", "TestDamage|TestWhenTheLedger|TestLedger|TestFolderThat|TestStoreWithout|TestOldMarker|TestCrash|TestNoCrash|TestNoDamage"},
-		{"the marker is in the ledger before it is durable", "ledger.go", "urgent := moving > l.marker", "moving = l.moving; urgent := moving > l.marker", "TestDamage|TestWhenTheLedger|TestLedger|TestFolderThat|TestStoreWithout|TestOldMarker|TestCrash|TestNoCrash|TestNoDamage"},
-		{"the marker is never in the ledger", "ledger.go", "l.marker = max(l.marker, moving)", "", "TestDamage|TestWhenTheLedger|TestLedger|TestFolderThat|TestStoreWithout|TestOldMarker|TestCrash|TestNoCrash|TestNoDamage"},
-		{"one slot of the ledger", "ledgerrecord.go", "int64(r.seq%2) * slotBytes", "0", "TestDamage|TestWhenTheLedger|TestLedger|TestFolderThat|TestStoreWithout|TestOldMarker|TestCrash|TestNoCrash|TestNoDamage"},
-		{"the ledger is not synced", "ledger.go", "if err := l.file.SyncData(); err != nil {\n\t\treturn err\n\t}\n", "", "TestDamage|TestWhenTheLedger|TestLedger|TestFolderThat|TestStoreWithout|TestOldMarker|TestCrash|TestNoCrash|TestNoDamage"},
-		{"half a slot of the ledger is read", "ledgerrecord.go", "== crc32.Checksum(slot[:end], castagnoli)", "!= 0", "TestDamage|TestWhenTheLedger|TestLedger|TestFolderThat|TestStoreWithout|TestOldMarker|TestCrash|TestNoCrash|TestNoDamage"},
-		{"the older slot of the ledger counts", "ledgerrecord.go", "r.seq > latest.seq", "r.seq < latest.seq", "TestDamage|TestWhenTheLedger|TestLedger|TestFolderThat|TestStoreWithout|TestOldMarker|TestCrash|TestNoCrash|TestNoDamage"},
-		{"the ledger does not know what it read", "ledgerrecord.go", "l.entries[e.id] = &e", "_ = e", "TestDamage|TestWhenTheLedger|TestLedger|TestFolderThat|TestStoreWithout|TestOldMarker|TestCrash|TestNoCrash|TestNoDamage"},
-		{"verify = answer does not wait", "ledger.go", "case e.id.kind == manifestFile, l.strict:", "case e.id.kind == manifestFile:", "TestDamage|TestWhenTheLedger|TestLedger|TestFolderThat|TestStoreWithout|TestOldMarker|TestCrash|TestNoCrash|TestNoDamage"},
-		{"every answer waits for the ledger", "ledger.go", "case e.id.kind == manifestFile, l.strict:", "case true:", "TestDamage|TestWhenTheLedger|TestLedger|TestFolderThat|TestStoreWithout|TestOldMarker|TestCrash|TestNoCrash|TestNoDamage"},
-		{"the ledger is not written at the end", "open.go", "j.disk.do(j.ledger.writeLatest), ", "", "TestDamage|TestWhenTheLedger|TestLedger|TestFolderThat|TestStoreWithout|TestOldMarker|TestCrash|TestNoCrash|TestNoDamage"},
-		{"a ledger that cannot be written is ignored", "ledger.go", "_ = disk.do(l.writeLatest)", "_ = l.writeLatest()", "TestDamage|TestWhenTheLedger|TestLedger|TestFolderThat|TestStoreWithout|TestOldMarker|TestCrash|TestNoCrash|TestNoDamage"},
-		{"a folder that is moved goes unnoticed", "inode.go", "if now := inodeOf(l.Stat(l.dir)); !now.is(l.where) {", "if false {", "TestDamage|TestWhenTheLedger|TestLedger|TestFolderThat|TestStoreWithout|TestOldMarker|TestCrash|TestNoCrash|TestNoDamage"},
-		{"a log without a name goes unnoticed", "inode.go", "file.known && file.names == 0", "file.names > 1<<40", "TestDamage|TestWhenTheLedger|TestLedger|TestFolderThat|TestStoreWithout|TestOldMarker|TestCrash|TestNoCrash|TestNoDamage"},
-		{"tables are read in the background", "pebble.go", "DisableTableStats: true,", "", "TestDamage|TestWhenTheLedger|TestLedger|TestFolderThat|TestStoreWithout|TestOldMarker|TestCrash|TestNoCrash|TestNoDamage"},
+		{"logs are not in the ledger", "ledger.go", "case e.id.kind == manifestFile, l.strict:", "case e.id.kind == logFile:\n\tcase e.id.kind == manifestFile, l.strict:", "TestWhenTheLedgerIsWritten"},
+		{"manifests are in the ledger later", "ledger.go", "case e.id.kind == manifestFile, l.strict:", "case l.strict:", ledgers},
+		{"in the ledger before it is synced", "ledger.go", "\tlength, crc := f.length, f.crc\n", "\tlength, crc := f.length, f.crc\n\tif err := f.ledger.synced(f.entry, length, crc); err != nil {\n\t\treturn err\n\t}\n\tif err := f.ledger.writeLatest(); err != nil {\n\t\treturn err\n\t}\n", "TestCrashAtAnyPoint"},
+		{"in the ledger before its name is durable", "ledger.go", "e := &ledgerEntry{id: id}", "e := &ledgerEntry{id: id, named: true}", "TestCrashWhileAStoreIsMade"},
+		{"dropped from the ledger some time", "ledger.go", "if !known {\n\t\treturn nil\n\t}\n\treturn l.write(version)", "_ = version\n\tl.writeSoon()\n\treturn nil", "TestNoCrashIsTakenForDamage"},
+		{"dropped from the ledger afterwards", "ledger.go", "\tif err := l.forget(path); err != nil {\n\t\treturn err\n\t}\n\treturn l.FS.Remove(path)", "\tif err := l.FS.Remove(path); err != nil {\n\t\treturn err\n\t}\n\treturn l.forget(path)", "TestNoCrashIsTakenForDamage"},
+		{"a log that is used again stays in the ledger", "ledger.go", "if err := l.forget(oldpath, newpath); err != nil {\n\t\treturn nil, err\n\t}\n\tfile, err := l.FS.ReuseForWrite", "file, err := l.FS.ReuseForWrite", ledgers},
+		{"a marker before its manifest", "ledger.go", "if err := l.syncFolder(func() error { return syncFolder(l.FS, l.dir) }); err != nil {\n\t\treturn nil, err\n\t}\n", "", ledgers},
+		{"the marker is in the ledger before it is durable", "ledger.go", "urgent := moving > l.marker", "moving = l.moving; urgent := moving > l.marker", ledgers},
+		{"the marker is never in the ledger", "ledger.go", "l.marker = max(l.marker, moving)", "", ledgers},
+		{"one slot of the ledger", "ledgerrecord.go", "int64(r.seq%2) * slotBytes", "0", ledgers},
+		{"the ledger is not synced", "ledger.go", "if err := l.file.SyncData(); err != nil {\n\t\treturn err\n\t}\n", "", ledgers},
+		{"half a slot of the ledger is read", "ledgerrecord.go", "== crc32.Checksum(slot[:end], castagnoli)", "!= 0", ledgers},
+		{"the older slot of the ledger counts", "ledgerrecord.go", "r.seq > latest.seq", "r.seq < latest.seq", ledgers},
+		{"the ledger does not know what it read", "ledgerrecord.go", "l.entries[e.id] = &e", "_ = e", ledgers},
+		{"verify = answer does not wait", "ledger.go", "case e.id.kind == manifestFile, l.strict:", "case e.id.kind == manifestFile:", ledgers},
+		{"every answer waits for the ledger", "ledger.go", "case e.id.kind == manifestFile, l.strict:", "case true:", ledgers},
+		{"the ledger is not written at the end", "open.go", "j.disk.do(j.ledger.writeLatest), ", "", ledgers},
+		{"a ledger that cannot be written is ignored", "ledger.go", "_ = disk.do(l.writeLatest)", "_ = l.writeLatest()", "TestLedgerThatCannotBeWritten"},
+		{"a folder that is moved goes unnoticed", "inode.go", "if now := inodeOf(l.Stat(l.dir)); !now.is(l.where) {", "if false {", "TestFolderThatIsTakenAway"},
+		{"a log without a name goes unnoticed", "inode.go", "file.known && file.names == 0", "file.names > 1<<40", "TestFolderThatIsTakenAway"},
+		{"tables are read in the background", "pebble.go", "DisableTableStats: true,", "", ledgers},
 
 		{"repair changes what nobody said yes to", "repair.go", "err != nil || !inPlace || len", "err != nil || len", "TestRepair"},
 		{"repair replaces what is whole", "repair.go", "|| len(report.Missing) == 0 {", "{", "TestRepair"},
@@ -195,11 +201,11 @@ var inprocess = &suite{
 		{"repair loses the leases", "repair.go", "if key[0] != metaPrefix {", "if key[0] == poolPrefix {", "TestRepair"},
 		{"repair loses the salts", "repair.go", "return copySalts(home, path)", "return nil", "TestRepair"},
 
-		{"a lease loses its ttl", "record.go", "return appendInt(buf, int64(l.ttl))", "return appendInt(buf, int64(l.deadline))", "TestDamagedRecord|TestRecord|TestBoot|TestImmediate|TestLeasesGoOn|TestDamaged|TestTokens|TestNoDamage"},
-		{"a negative count is read", "record.go", "if n < 0 {", "if false {", "TestDamagedRecord|TestRecord|TestBoot|TestImmediate|TestLeasesGoOn|TestDamaged|TestTokens|TestNoDamage"},
-		{"a token out of range is read", "record.go", "if token >= backend.MaxToken {", "if token > backend.MaxToken {", "TestDamagedRecord|TestRecord|TestBoot|TestImmediate|TestLeasesGoOn|TestDamaged|TestTokens|TestNoDamage"},
-		{"all unknown boots are one", "boot.go", "rand.Text()", "rand.Text()[:0]", "TestDamagedRecord|TestRecord|TestBoot|TestImmediate|TestLeasesGoOn|TestDamaged|TestTokens|TestNoDamage"},
-		{"a durable store calls itself immediate", "store.go", "return s.journal == nil }", "return true }", "TestDamagedRecord|TestRecord|TestBoot|TestImmediate|TestLeasesGoOn|TestDamaged|TestTokens|TestNoDamage"},
+		{"a lease loses its ttl", "record.go", "return appendInt(buf, int64(l.ttl))", "return appendInt(buf, int64(l.deadline))", records},
+		{"a negative count is read", "record.go", "if n < 0 {", "if false {", records},
+		{"a token out of range is read", "record.go", "if token >= backend.MaxToken {", "if token > backend.MaxToken {", records},
+		{"all unknown boots are one", "boot.go", "rand.Text()", "rand.Text()[:0]", "TestBootID"},
+		{"a durable store calls itself immediate", "store.go", "return s.journal == nil }", "return true }", "TestImmediate"},
 	},
 	special: []special{
 		{mutant: mutant{"poison keeps the folder", "journal.go", "case <-j.poisoned:\n", "case <-make(chan int):\n", "TestFailedSyncPoisons"}, ends: hung},
