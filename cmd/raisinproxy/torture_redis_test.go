@@ -43,6 +43,7 @@ func redisPlan(t *testing.T, plan *torture.Plan, store *torture.Redis) {
 	}
 	plan.Rules = history.Rules{Epsilon: 5 * time.Millisecond, StampSlack: time.Millisecond}
 	plan.InDoubt = store.Timeout + redisTimeout
+	plan.LongestLease = maxTTL
 }
 
 // TestTortureRedis: through two proxies a lock has one holder and a unit is sold once as
