@@ -45,14 +45,14 @@ var histories = &suite{
 		{"restock answers before it counts", pool, "p.remaining += n\n", "defer func() { p.remaining += n }()\n", quiet},
 		{"sold-out pool disappears", pool, "return backend.Claimed{Claimed: claimed", "if left == 0 { delete(sh.pools, string(id)) }\n\treturn backend.Claimed{Claimed: claimed", quiet},
 
-		{"recovery forgets leases", "backend/inprocess/recovery.go", "r.store.shardOf(id).insert(string(id), record.token, record.deadline)", "", killed},
-		{"recovery shortens leases", "backend/inprocess/recovery.go", "r.store.shardOf(id).insert(string(id), record.token, record.deadline)", "r.store.shardOf(id).insert(string(id), record.token, record.deadline-500*time.Millisecond)", killed},
+		{"recovery forgets leases", "backend/inprocess/recovery.go", "r.store.shardOf(id).found(l)", "", killed},
+		{"recovery shortens leases", "backend/inprocess/recovery.go", "deadline: record.deadline}", "deadline: record.deadline - 500*time.Millisecond}", killed},
 		{"recovery forgets pools", "backend/inprocess/recovery.go", "r.store.shardOf(id).pools[string(id)] = &pool{remaining: remaining}", "_ = remaining", killed},
 		{"releases are not written", "backend/inprocess/journal.go", "_ = g.batch.Delete(j.key, nil)", "", killed},
 
-		{"Redis: renew revives", lua + "renew.lua", "live(retention)", "retention", "TestTortureRedis/quiet"},
+		{"Redis: renew revives", lua + "renew.lua", "token == last and held", "token == last and retention", "TestTortureRedis/quiet"},
 		{"Redis: release without comparing", lua + "release.lua", "token == last and ", "", "TestTortureRedis/quiet"},
-		{"Redis: expiry only with the key", lua + "acquire.lua", "live(fields[2])", "fields[2]", "TestTortureRedis/quiet"},
+		{"Redis: expiry only with the key", lua + "acquire.lua", "if held then return decline('HELD'", "if fields[2] then return decline('HELD'", "TestTortureRedis/quiet"},
 		{"Redis: token as a Lua number", lua + "acquire.lua", "token = digits(token)", "token = tostring(token)", "TestTortureRedis/quiet"},
 		{"Redis: nonce not looked at", lua + "claim.lua", "if answer then", "if false then", "TestTortureRedis/lost_answers"},
 		{"Redis: nonce new for each copy", "backend/redis/call.go", "\tc.notAfter = s.clock.now()", "\tc.nonce = s.nonce()\n\tc.notAfter = s.clock.now()", "TestTortureRedis/lost_answers"},

@@ -40,7 +40,7 @@ var redis = &suite{
 		{"an applied release is said to be nothing", "settle.go", "if cancelled && (was.changed()", "if cancelled && (false", cancelled},
 		{"what was written is taken for unsent", "call.go", "c.copied = true\n", "", cancelled + "|InDoubt"},
 		{"an answer after the lease is delivered", "lock.go", "|| time.Since(sent) < ttl {", "|| time.Since(sent) >= 0 {", cancelled},
-		{"a late grant is not released", "lock.go", "if _, err := s.release(ctx, id, grant.Token); err != nil {", "if false {", "NotDelivered"},
+		{"a late grant is not released", "lock.go", "if _, err := s.release(ctx, id, key, grant.Token); err != nil {", "if false {", "NotDelivered"},
 
 		{"pools of a tenant not counted", "lua/reserve.lua", "if redis.call('HLEN', key) >= limit then", "if false then", limits},
 		{"one pool more than the limit", "lua/reserve.lua", "redis.call('HLEN', key) >= limit", "redis.call('HLEN', key) > limit", limits},
@@ -56,11 +56,11 @@ var redis = &suite{
 		{"tokens at once after a restart", "watch.go", "w.clock.floor() + w.opts.MaxClockSkew.Microseconds()", "0", "ClockIsPast"},
 
 		{"acquire takes a live lease over", "lua/acquire.lua", "if held then return decline", "if false then return decline", locks},
-		{"renew revives", "lua/renew.lua", "if not (token == last and live(retention)) then", "if not (token == last) then", locks},
+		{"renew revives", "lua/renew.lua", "if not (token == last and held) then", "if not (token == last) then", locks},
 		{"renew without comparing", "lua/renew.lua", "token == last and ", "", locks},
 		{"renew shortens", "lua/renew.lua", "if end_ms > redis.call('PTTL', key) then", "if true then", locks},
 		{"release without comparing", "lua/release.lua", "token == last and ", "", locks},
-		{"release after expiry", "lua/release.lua", "token == last and live(retention)", "token == last and retention", locks},
+		{"release after expiry", "lua/release.lua", "token == last and held", "token == last and retention", locks},
 		{"release frees by the clock only", "lua/prelude.lua", "redis.call('HDEL', key, 'r')\n", "", "Tokens"},
 		{"expiry only by Redis's own", "lua/prelude.lua", "redis.call('PTTL', key) > tonumber(retention)", "true", locks},
 		{"the last token is forgotten", "lua/acquire.lua", "tonumber(ttl) + tonumber(retention)", "tonumber(ttl)", "TestARecord|Immortal"},
