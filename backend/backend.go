@@ -125,3 +125,11 @@ type PoolValueError struct{ Pool, Value string }
 func (e *PoolValueError) Error() string {
 	return fmt.Sprintf("pool %q has the value %q, which is no count of units", e.Pool, e.Value)
 }
+
+// LockValueError is a lock with a value that somebody else than a backend has written, so that nobody can tell whether
+// it is held. Nothing changed.
+type LockValueError struct{ Key, Value string }
+
+func (e *LockValueError) Error() string {
+	return fmt.Sprintf("lock %q has %q, which is no lease that was granted", e.Key, e.Value)
+}

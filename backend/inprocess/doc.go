@@ -22,6 +22,7 @@
 //
 //	open.go      Open, and what it refuses
 //	recovery.go  what is on disk, taken into memory
+//	compact.go   what was erased, taken off the disk
 //	journal.go   changes on their way to disk, in groups; answers that wait for them
 //	record.go    what stands on disk
 //	folder.go    the data folder: its lock, and whether it is whole

@@ -52,10 +52,11 @@ type journal struct {
 	disk   *failStop // below db
 	ledger *ledger   // below disk
 
-	work     chan struct{} // there is an open group; room for one
-	closing  chan struct{} // closed by close
-	poisoned chan struct{} // closed when fault is set
-	ended    chan struct{} // closed when the goroutine is gone and the folder free
+	work     chan struct{}  // there is an open group; room for one
+	closing  chan struct{}  // closed by close
+	poisoned chan struct{}  // closed when fault is set
+	ended    chan struct{}  // closed when the goroutine is gone and the folder free
+	readers  sync.WaitGroup // of db, besides the goroutine
 	fault    atomic.Pointer[error]
 	closeErr error // of the store on disk; read when ended
 
@@ -254,11 +255,11 @@ func (j *journal) poison(cause error) {
 		"error", cause)
 }
 
-// throttle waits if much of the open group is to be written first.
-func (j *journal) throttle() {
+// throttle waits if more than so many bytes of the open group are to be written first.
+func (j *journal) throttle(bytes int) {
 	j.mu.Lock()
 	g := j.open
-	full := g != nil && g.batch.Len() > reapedBytes
+	full := g != nil && g.batch.Len() > bytes
 	j.mu.Unlock()
 	if full {
 		<-g.done

@@ -117,10 +117,11 @@ func (f *folder) verifyUnledgered() error {
 
 // release closes the store on disk and lets others have the folder.
 func (j *journal) release(home *folder) error {
-	switch {
-	case errors.Is(j.unwritable(), errPanic):
+	if errors.Is(j.unwritable(), errPanic) {
 		return j.ledger.close() // pebble would wait for itself; the folder stays locked while the process lives
-	case j.unwritable() != nil:
+	}
+	j.readers.Wait() // they end when the journal does
+	if j.unwritable() != nil {
 		return errors.Join(j.closeDB(), home.unlock())
 	}
 	// What the log holds goes to tables, so that the next start has less to read.

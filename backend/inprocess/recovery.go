@@ -5,6 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -14,9 +18,8 @@ import (
 // recover lets the store go on from what was read.
 func (s *Store) recover(j *journal, home *folder, r *recovery) error {
 	_ = r.opening.Set(formatKey, []byte(formatVersion), nil) // fails on indexed batches only
-	_ = r.opening.Set(bootKey, []byte(r.boot), nil)
-	// In one batch: a deadline is never on disk beside the name of another boot.
-	err := apply(j.db, &r.opening)
+	r.index()
+	err := r.write(j.db)
 	if err = errors.Join(j.unwritable(), err); err != nil {
 		return whyNot(home.path, err)
 	}
@@ -39,7 +42,72 @@ type recovery struct {
 	boot     string       // that now counts from
 	sameBoot bool         // the machine was not restarted since the deadlines were written
 	opening  pebble.Batch // what has to be changed on disk
+	over     []string     // leases to be erased, by their keys
+	renewed  []*lease     // whose deadlines have to be, in the order of their keys
 	ceiling  int64
+}
+
+// index makes the leases findable, when all are read.
+func (r *recovery) index() {
+	var all sync.WaitGroup
+	shards := r.store.shards
+	for part := range slices.Chunk(shards, max(1, len(shards)/runtime.GOMAXPROCS(0))) {
+		all.Go(func() {
+			for i := range part {
+				part[i].index()
+			}
+		})
+	}
+	all.Wait()
+}
+
+// noBoot stands for the boot while the disk has deadlines of two of them. A start that
+// finds it was preceded by one that did not come to its end, and takes none for its own.
+const noBoot = "none: deadlines are being written"
+
+// portionBytes is how much of what has to be changed is written at once. All of it would be
+// in memory twice more, and in a log that pebble keeps.
+const portionBytes = memTableBytes
+
+// write writes what has to be changed on disk: after another boot every deadline.
+func (r *recovery) write(db *pebble.DB) error {
+	boot := r.boot
+	if !r.sameBoot {
+		boot = noBoot
+	}
+	_ = r.opening.Set(bootKey, []byte(boot), nil)
+	batch := db.NewBatch()
+	_ = batch.Apply(&r.opening, nil)
+	key, value := []byte{leasePrefix}, []byte(nil)
+	for i := range len(r.over) + len(r.renewed) {
+		if i < len(r.over) {
+			key = append(key[:1], r.over[i]...)
+			_ = batch.Delete(key, nil)
+		} else {
+			l := r.renewed[i-len(r.over)]
+			key = append(key[:1], l.key...)
+			value = appendLease(value[:0], leaseRecord{token: l.token, deadline: l.deadline, ttl: r.ttl(l.deadline)})
+			_ = batch.Set(key, value, nil)
+		}
+		if batch.Len() < portionBytes {
+			continue
+		}
+		if err := apply(db, batch); err != nil {
+			return err
+		}
+		_ = batch.Close() // gives its memory back; it is applied
+		batch = db.NewBatch()
+	}
+	_ = batch.Set(bootKey, []byte(r.boot), nil)
+	return apply(db, batch)
+}
+
+// ttl is that of a lease which this start has given its full time again.
+func (r *recovery) ttl(end time.Duration) time.Duration {
+	if end == math.MaxInt64 {
+		return end
+	}
+	return end - r.now
 }
 
 // readFolder reads every record of a store, and changes nothing in its folder: a
@@ -146,14 +214,18 @@ func (r *recovery) takeLease(id, value []byte) error {
 	if err != nil {
 		return err
 	}
-	key := append([]byte{leasePrefix}, id...)
 	if !r.sameBoot {
 		record.deadline = deadline(r.now, record.ttl)
-		_ = r.opening.Set(key, appendLease(nil, record), nil)
 	}
 	if record.deadline <= r.now {
-		return r.opening.Delete(key, nil)
+		r.store.left++
+		r.over = append(r.over, string(id))
+		return nil
 	}
-	r.store.shardOf(id).insert(string(id), record.token, record.deadline)
+	l := &lease{key: string(id), token: record.token, deadline: record.deadline}
+	r.store.shardOf(id).found(l)
+	if !r.sameBoot {
+		r.renewed = append(r.renewed, l)
+	}
 	return nil
 }

@@ -51,6 +51,7 @@ type Store struct {
 	shards  []shard
 	tenants tenants
 	journal *journal // nil: nothing is kept on disk
+	left    int      // leases that were dropped since giveBack gave something back; the reaper's
 
 	closed atomic.Bool
 	stop   chan struct{} // closed by Close, ends the reaper

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -52,6 +53,9 @@ func (s *Store) beatOn(ctx context.Context, node *goredis.Client, key, listed st
 			return "", err
 		}
 		s.sawTime(texts[1])
+		if texts[0] == "LACKS" {
+			return "", &unsupportedError{addr: node.Options().Addr, command: texts[2], said: texts[3]}
+		}
 		if texts[0] == "GONE" {
 			// It is made anew when its loss is noted, and not before: other proxies would not notice.
 			s.watch.beatGone(key, listed)
@@ -65,6 +69,13 @@ func (s *Store) beatOn(ctx context.Context, node *goredis.Client, key, listed st
 		s.watch.beaten(node.Options().Addr, key, beatState{Name: texts[2], Last: known.Last + 1})
 		return texts[2], nil
 	}
+}
+
+// unsupportedError is a server that lacks a command, or does not let this user have it.
+type unsupportedError struct{ addr, command, said string }
+
+func (e *unsupportedError) Error() string {
+	return fmt.Sprintf("the server at %s cannot be used: it refuses %s, which needs Redis 6.2 or newer, or Valkey, and a user who may call it (%s)", e.addr, e.command, e.said)
 }
 
 // sawTime notes the time of a server, and says so if it is one that cannot be used.
@@ -147,7 +158,7 @@ type idRecord struct {
 
 // readID reads the id record, and notes in it a loss and new beats. Without one it gives nil.
 func (s *Store) readID(ctx context.Context, lossOf, newBeats string) (*idRecord, error) {
-	answer, err := s.probe.eval(ctx, idScript, idKey(s.opts.Namespace), lossOf, milliseconds(s.opts.MaxTTL), newBeats)
+	answer, err := s.probe.eval(ctx, idScript, idKey(s.opts.Namespace), lossOf, milliseconds(s.watch.longest()), newBeats)
 	if err != nil {
 		return nil, err
 	}

@@ -194,7 +194,7 @@ func (s *Store) repeat(ctx context.Context, c *call, next nextCopy) (reply, erro
 				s.servers.changed(ctx)
 			}
 		}
-		if last == nil || ctx.Err() == nil {
+		if last == nil || ctx.Err() == nil && !errors.Is(err, context.DeadlineExceeded) { // an exchange ends at the same time as ctx
 			last = err
 		}
 		select {

@@ -75,6 +75,13 @@ func (w *watch) about(addr string) (evidence, error) {
 	return evidence{epoch: w.epoch.Load(), judged: judged, create: w.create, floor: w.clock.floor(), earliest: w.earliest}, nil
 }
 
+// longest is the longest lease that any proxy may ever have granted. One that is longer was written by somebody else.
+func (w *watch) longest() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.maxTTL
+}
+
 // judgedAnew tells that what a copy rests on is out of date.
 func (w *watch) judgedAnew(epoch uint64) bool { return epoch != 0 && epoch != w.epoch.Load() }
 

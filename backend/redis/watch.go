@@ -270,6 +270,13 @@ func (w *watch) identified(r *idRecord) {
 	w.maxTTL = max(w.maxTTL, r.maxTTL)
 }
 
+// sawLongest notes a max_ttl that another proxy has.
+func (w *watch) sawLongest(ttl time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.maxTTL = max(w.maxTTL, ttl)
+}
+
 // loseOnce is for what is seen again at each heartbeat. mu is held.
 func (w *watch) loseOnce(reason string) {
 	if w.state.Lost == "" {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 
 	"raisinproxy/backend"
 	"raisinproxy/backend/inprocess"
@@ -22,13 +25,14 @@ import (
 // App is the server put together: a backend, the functions on it, and the
 // PostgreSQL front end that listens.
 type App struct {
-	cfg      *Config
-	log      *slog.Logger
-	backend  backend.Backend // nil: the locks are disabled
-	server   *pgwire.Server
-	listener net.Listener
-	renewal  *renewal
-	users    *upstream.AuthQuery // nil: without auth_query
+	cfg       *Config
+	log       *slog.Logger
+	backend   backend.Backend // nil: the locks are disabled
+	functions *sqlfuncs.Service
+	server    *pgwire.Server
+	listener  net.Listener
+	renewal   *renewal
+	users     *upstream.AuthQuery // nil: without auth_query
 }
 
 // NewApp opens the backend and the listener; clients wait in its queue until Run. ctx is for the opening.
@@ -49,11 +53,11 @@ func NewApp(ctx context.Context, cfg *Config, log *slog.Logger) (*App, error) {
 		return nil, errors.Join(err, a.Close())
 	}
 	a.renewal = newRenewal(cfg, policy, log)
-	functions := sqlfuncs.NewService(a.backend, cfg.Locks.MaxTTL)
-	functions.LimitLeases(cfg.Locks.MaxLeasesPerUser)
+	a.functions = sqlfuncs.NewService(a.backend, cfg.Locks.MaxTTL)
+	a.functions.LimitLeases(cfg.Locks.MaxLeasesPerUser)
 	version, _ := buildVersion()
 	a.server, err = pgwire.NewServer(pgwire.Config{
-		Functions:       functions,
+		Functions:       a.functions,
 		Policy:          policy,
 		Log:             log,
 		Version:         version,
@@ -140,6 +144,7 @@ func (a *App) Run(ctx context.Context) error {
 	a.log.Info("listening", "address", a.Addr().String(), "version", versionText(), "locks", a.cfg.Locks.Enabled)
 	watched, stopWatching := context.WithCancel(ctx)
 	defer a.renewal.watch(watched)()
+	defer a.forgetOver(watched)()
 	defer stopWatching()
 	manager := notifier{a.log}
 	served := make(chan error, 1)
@@ -157,6 +162,25 @@ func (a *App) Run(ctx context.Context) error {
 		a.log.Info("stopped")
 	}
 	return err
+}
+
+// forgetOver lets the service forget the leases that are over, until ctx ends. The result
+// waits for its end.
+func (a *App) forgetOver(ctx context.Context) (wait func()) {
+	var group sync.WaitGroup
+	group.Go(func() {
+		ticker := time.NewTicker(cmp.Or(a.cfg.Locks.ReaperInterval, inprocess.DefaultReapInterval))
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+				a.functions.ForgetOver()
+			}
+		}
+	})
+	return group.Wait
 }
 
 // tryUpstream tells the log what clients will run into.

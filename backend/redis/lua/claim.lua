@@ -6,7 +6,7 @@
 -- its changes. Whoever has seen a later state, or another life, than this one knows that
 -- acknowledged changes are lost.
 local n, capacity, new_gen, create, known_gen, known_seq, judged = ARGV[4], ARGV[5], ARGV[6], ARGV[7] == '1', ARGV[8], ARGV[9], ARGV[10]
-local fields = redis.pcall('HMGET', key, 'n', 'gen', 'seq', record)
+local fields = try('HMGET', key, 'n', 'gen', 'seq', record)
 if fields.err then return fields end -- the key is somebody else's
 local units, gen, seq, answer = fields[1], fields[2] or '', fields[3] or '0', fields[4]
 if strange(units, seq) then return refusal() or {'STRANGE', now, units, seq} end

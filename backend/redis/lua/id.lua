@@ -1,5 +1,5 @@
 -- id: reads the id record, and notes in it what a proxy has found. ARGV: the id under which the proxy noticed
--- a loss of state ('' if it did not): after an adopt that is history; its max_ttl in ms; beats that are made
+-- a loss of state ('' if it did not): after an adopt that is history; the greatest max_ttl it knows, in ms; beats that are made
 -- now, as 'key=name' separated by spaces
 -- -> NOID | ID id predecessors may_create lost beats max_ttl
 --
@@ -20,7 +20,7 @@ if fields[1] == ARGV[1] and lost ~= '1' then
     redis.call('HSET', key, 'lost', '1')
     lost = '1'
 end
-if tonumber(max_ttl) < tonumber(ARGV[2]) then
+if (tonumber(max_ttl) or 0) < tonumber(ARGV[2]) then
     redis.call('HSET', key, 'max_ttl', ARGV[2])
     max_ttl = ARGV[2]
 end

@@ -1,7 +1,7 @@
 -- restock: n, known gen, known seq, what was judged, answered nonces...
 -- -> RESTOCKED remaining gen seq | NOPOOL | OVERFLOW | LOST | JUDGE | NOBEAT | STRANGE units seq | LATE | GIVENUP
 local n, known_gen, known_seq, judged = ARGV[4], ARGV[5], ARGV[6], ARGV[7]
-local fields = redis.pcall('HMGET', key, 'n', 'gen', 'seq', record)
+local fields = try('HMGET', key, 'n', 'gen', 'seq', record)
 if fields.err then return fields end -- the key is somebody else's
 local units, gen, seq, answer = fields[1], fields[2] or '', fields[3] or '0', fields[4]
 if strange(units, seq) then return refusal() or {'STRANGE', now, units, seq} end
