@@ -1,9 +1,9 @@
 -- acquire: ttl ms, retention ms, floor, server microseconds before which nothing is granted, what was judged, answered nonces...
--- -> GRANTED token expires_ms | HELD token | EXHAUSTED | EARLY | JUDGE | NOBEAT | LATE | GIVENUP
+-- -> GRANTED token expires_ms | HELD token | EXHAUSTED | EARLY | JUDGE | NOBEAT | SEALED | LATE | GIVENUP
 --
 -- Fields of a lock: t its last token; r the retention that it was granted with, while it is not released.
 local ttl, retention, floor, earliest, judged = ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8]
-local fields = redis.pcall('HMGET', key, 't', 'r', record)
+local fields = redis.pcall('HMGET', key, 't', 'r', record, 'x')
 if fields.err then return fields end -- the key is somebody else's
 local last, answer, held = fields[1] or '0', fields[3], live(fields[2])
 
@@ -17,6 +17,7 @@ if answer then
     if not less(said[1], not_after) then return {'GIVENUP', now} end
 end
 if less(not_after, now) then return {'LATE', now} end
+if fields[4] then return decline('SEALED') end
 
 if held then return decline('HELD', last) end
 if less(now, earliest) then return decline('EARLY') end

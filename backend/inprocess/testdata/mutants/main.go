@@ -142,7 +142,7 @@ var mutants = []mutant{
 	{"over, and alive after another boot", "shard.go", "if err := sh.recordEnd(l); err != nil {\n\t\treturn basis{}, err\n\t}\n\tsh.remove(l)\n\treturn sh.seen(), nil", "return sh.seen(), nil"},
 	{"over is told before it is written", "shard.go", "sh.remove(l)\n\treturn sh.seen(), nil", "sh.remove(l)\n\treturn basis{}, nil"},
 	{"reaper leaves the records on disk", "reaper.go", "if sh.recordEnd(sh.expiry[0].lease) != nil {", "if false {"},
-	{"shortened recovery", "recovery.go", "deadline(r.now, record.ttl)", "deadline(r.now, record.ttl/2)"},
+	{"shortened recovery", "recovery.go", "deadline(r.now, l.ttl)", "deadline(r.now, l.ttl/2)"},
 	{"recovery by the deadline of another boot", "recovery.go", "if !r.sameBoot {", "if false {"},
 	{"recovery for all the time at every restart", "recovery.go", "if !r.sameBoot {", "if true {"},
 	{"recovered deadlines not written", "recovery.go", "_ = r.opening.Set(key, appendLease(nil, record), nil)", ""},
@@ -213,7 +213,7 @@ var mutants = []mutant{
 	{"repair gives up at a damaged log", "repair.go", "if err := s.cutLogs(scratch); err != nil {", "if err := error(nil); err != nil {"},
 	{"repair loses the tokens", "repair.go", "last := now.UnixMicro() + tokenLead", "last := int64(0)"},
 	{"repair loses the leases", "repair.go", "if key[0] != metaPrefix {", "if key[0] == poolPrefix {"},
-	{"repair loses the salts", "repair.go", "return copySalts(home, path)", "return nil"},
+	{"repair loses the salts", "repair.go", "return copyFile(home, path, \"SALTS\")", "return nil"},
 
 	{"a lease loses its ttl", "record.go", "return appendInt(buf, int64(l.ttl))", "return appendInt(buf, int64(l.deadline))"},
 	{"a negative count is read", "record.go", "if n < 0 {", "if false {"},
