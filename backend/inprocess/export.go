@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -25,10 +24,10 @@ const Source = "inprocess"
 // A store that was exported before is refused with ErrSealed unless again is set. It fails
 // with ErrInUse, ErrDamaged, or what the system says; then there is no file.
 func Export(dir string, to *moving.Writer, again bool, opts Options) (totals moving.Totals, err error) {
-	if _, err := os.Stat(dir); err != nil {
+	opts = opts.onDisk()
+	if _, err := opts.disk.Stat(dir); err != nil {
 		return totals, err
 	}
-	opts = opts.onDisk()
 	home, err := lockFolder(opts.disk, dir)
 	if err != nil {
 		return totals, err

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -96,11 +95,13 @@ func (s *seal) refusal(path string) error {
 // Reopen takes the seal of an export off a store: it goes on as it was. The exported file must
 // not be imported any more, and must not have been. It fails with ErrInUse, with
 // ErrSealed if an import was not finished, and if there is no seal.
-func Reopen(dir string) (err error) {
-	if _, err := os.Stat(dir); err != nil {
+func Reopen(dir string) error { return reopen(vfs.Default, dir) }
+
+func reopen(disk vfs.FS, dir string) (err error) {
+	if _, err := disk.Stat(dir); err != nil {
 		return err
 	}
-	home, err := lockFolder(vfs.Default, dir)
+	home, err := lockFolder(disk, dir)
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,7 @@
 //
 // It is a text of one JSON object in each line. The first says what the file is, the last how many
 // lines of each kind there are, the greatest token that the store may have told to anybody, and the
-// SHA-256 of all lines before it. So a file that was cut off or changed is noticed, and Open reads
+// SHA-256 of all that. So a file that was cut off or changed is noticed, and Open reads
 // it as a whole before an import may change anything.
 //
 //	file.go    Writer and File: the file as a whole

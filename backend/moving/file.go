@@ -90,8 +90,14 @@ func (w *Writer) write(value any) error {
 // anybody may have been told. The file has its temporary name still.
 func (w *Writer) Finish(greatest int64) (Totals, error) {
 	w.totals.GreatestToken = max(w.totals.GreatestToken, greatest)
-	err := w.write(lastLine{Totals: w.totals, SHA256: hex.EncodeToString(w.sum.Sum(nil))})
+	err := w.write(w.totals.signed(w.sum))
 	return w.totals, errors.Join(err, w.buffer.Flush(), w.file.Sync())
+}
+
+// signed is the last line, after all that sum is of. The sum in it is of the rest of the line too.
+func (t Totals) signed(sum hash.Hash) lastLine {
+	fmt.Fprintf(sum, "%d %d %d", t.Pools, t.Leases, t.GreatestToken) // never fails
+	return lastLine{Totals: t, SHA256: hex.EncodeToString(sum.Sum(nil))}
 }
 
 // Publish gives a finished file its name, and waits until that is on disk.
@@ -177,7 +183,7 @@ func (f *File) read(use func(Record) error) error {
 		if err != nil {
 			return err
 		}
-		if bytes.HasPrefix(text, []byte(`{"pools":`)) {
+		if isLast(text) {
 			return f.end(&r, text, seen)
 		}
 		var l line
@@ -206,23 +212,28 @@ func (f *File) end(r *reader, text []byte, seen Totals) error {
 	if err := decode(text, &last); err != nil {
 		return fmt.Errorf("%w: its last line is not that of one", ErrFile)
 	}
+	want, err := json.Marshal(last.Totals.signed(r.sum))
+	if err != nil {
+		return err
+	}
 	if _, err := r.lines.ReadByte(); !errors.Is(err, io.EOF) {
 		return fmt.Errorf("%w: something follows its last line", ErrFile)
 	}
 	switch {
-	case last.SHA256 != r.before, last.Pools != seen.Pools, last.Leases != seen.Leases, last.GreatestToken < seen.GreatestToken:
+	case !bytes.Equal(text, want), last.Pools != seen.Pools, last.Leases != seen.Leases, last.GreatestToken < seen.GreatestToken:
 		return fmt.Errorf("%w: it was changed: what its last line says is not what is in it", ErrFile)
 	}
 	f.Totals, f.sum = last.Totals, last.SHA256
 	return nil
 }
 
-// reader reads lines. before is the sum of all but the last one that was read.
+// reader reads lines. sum is of all but the last one.
 type reader struct {
-	lines  *bufio.Reader
-	sum    hash.Hash
-	before string
+	lines *bufio.Reader
+	sum   hash.Hash
 }
+
+func isLast(line []byte) bool { return bytes.HasPrefix(line, []byte(`{"pools":`)) }
 
 // next gives a line without its end.
 func (r *reader) next() ([]byte, error) {
@@ -233,10 +244,9 @@ func (r *reader) next() ([]byte, error) {
 	case err != nil:
 		return nil, err
 	}
-	if bytes.HasPrefix(text, []byte(`{"pools":`)) {
-		r.before = hex.EncodeToString(r.sum.Sum(nil))
+	if !isLast(text) {
+		r.sum.Write(text) // never fails
 	}
-	r.sum.Write(text) // never fails
 	return bytes.TrimSuffix(text, []byte("\n")), nil
 }
 
