@@ -316,7 +316,8 @@ func (m *mover) layout(ctx context.Context) (string, error) {
 	return strings.Join(lines, "\n"), nil
 }
 
-// open takes all seals off, and the beats away, which the proxies make anew; the id record comes last.
+// open takes all seals off. Beats get other names, so that a proxy that has overslept all this, and knows neither
+// floor nor pools, is judged anew before it makes anything. The id record comes last.
 func (m *mover) open(ctx context.Context, parts sealParts) error {
 	err := m.onEach(ctx, func(node *goredis.Client, keys []string) error {
 		return m.pipeline(ctx, node, keys, func(pipe goredis.Pipeliner, key string) { pipe.HDel(ctx, key, "x") })
@@ -324,8 +325,20 @@ func (m *mover) open(ctx context.Context, parts sealParts) error {
 	if err != nil {
 		return err
 	}
-	if err := m.remove(ctx, beatPrefix(m.o.Namespace)); err != nil {
+	masters, err := m.masters(ctx)
+	if err != nil {
 		return err
+	}
+	for _, node := range masters {
+		err := m.scan(ctx, node, beatPrefix(m.o.Namespace), func(keys []string) error {
+			return m.pipeline(ctx, node, keys, func(pipe goredis.Pipeliner, key string) {
+				pipe.HSet(ctx, key, "gen", rand.Text()[:12])
+				pipe.HDel(ctx, key, "x")
+			})
+		})
+		if err != nil {
+			return err
+		}
 	}
 	return m.setSeal(ctx, "", "", parts)
 }

@@ -3,8 +3,8 @@
 -- ttl in ms, '1' if missing pools may be created from now on ('': as before)
 -- -> SEALED | CHANGED
 --
--- A record with a seal stops every proxy that reads it. Without one the beats are made anew. Not a call: it is
--- repeated by whoever reads the record first.
+-- A record with a seal stops every proxy that reads it. Without one the beats have other names than those listed. Not a
+-- call: it changes nothing unless the record is as it was read.
 local key, id, seal = KEYS[1], ARGV[3], ARGV[4]
 local fields = redis.call('HMGET', key, 'id', 'before', 'sealed', 'floor', 'max_ttl')
 if (fields[1] or '') ~= ARGV[1] or (fields[3] or '') ~= ARGV[2] then return {'CHANGED'} end
