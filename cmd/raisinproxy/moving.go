@@ -96,7 +96,11 @@ func export(ctx context.Context, o *options, args []string, std streams) error {
 	if dir != "" {
 		c.Backend, c.InProcess.DataDir = backendInProcess, dir
 	}
-	out, err := moving.Create(files[0], c.Backend)
+	path, err := filepath.Abs(files[0]) // the seal names it
+	if err != nil {
+		return fmt.Errorf("export: %w", err)
+	}
+	out, err := moving.Create(path, c.Backend)
 	if err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
