@@ -71,6 +71,8 @@ func (m *machine) mustImport(t *testing.T, path string, replace bool) {
 	}
 }
 
+func nothing() error { return nil }
+
 // aStore is a machine with a pool p of which 9 are left and a lease of k of an hour, closed.
 func aStore(t *testing.T) (m *machine, token int64) {
 	t.Helper()
@@ -154,7 +156,13 @@ func TestAnExportedStoreCannotBeOpenedUntilReopened(t *testing.T) {
 	if _, err := m.export(t, true); err != nil {
 		t.Errorf("Export again = %v", err)
 	}
-	if err := reopen(m.disk, dataDir); err != nil {
+	if err := reopen(m.disk, dataDir, "of another file", nothing); !errors.Is(err, ErrSealed) {
+		t.Errorf("Reopen with another file = %v, want ErrSealed", err)
+	}
+	if err := reopen(m.disk, dataDir, "", func() error { return errClosed }); !errors.Is(err, errClosed) {
+		t.Errorf("Reopen while the file can be imported = %v", err)
+	}
+	if err := reopen(m.disk, dataDir, "", nothing); err != nil {
 		t.Fatalf("Reopen: %v", err)
 	}
 	s := m.unplugged().open(t)
@@ -164,7 +172,7 @@ func TestAnExportedStoreCannotBeOpenedUntilReopened(t *testing.T) {
 	if next := acquire(t, s, "other", time.Second); next <= token {
 		t.Errorf("token %d after %d", next, token)
 	}
-	if err := reopen(m.disk, dataDir); err == nil {
+	if err := reopen(m.disk, dataDir, "", nothing); err == nil {
 		t.Error("a store that is not sealed is reopened")
 	}
 }
@@ -183,7 +191,7 @@ func TestARunningStoreIsNotExported(t *testing.T) {
 	if err := Import(dir, out, &moving.File{}, true, Options{}); !errors.Is(err, ErrInUse) {
 		t.Errorf("Import = %v, want ErrInUse", err)
 	}
-	if err := Reopen(dir); !errors.Is(err, ErrInUse) {
+	if err := Reopen(dir, "", nothing); !errors.Is(err, ErrInUse) {
 		t.Errorf("Reopen = %v, want ErrInUse", err)
 	}
 	if left := remaining(t, s); left != 9 {
@@ -318,7 +326,7 @@ func TestACrashedImportIsNeverServed(t *testing.T) {
 			if err := after.importFrom(t, otherPath, false); !errors.Is(err, ErrSealed) {
 				t.Errorf("crash %d: an import of another file: %v, want ErrSealed", crashes, err)
 			}
-			if err := reopen(after.disk, dataDir); !errors.Is(err, ErrSealed) {
+			if err := reopen(after.disk, dataDir, "", nothing); !errors.Is(err, ErrSealed) {
 				t.Errorf("crash %d: Reopen of half an import: %v, want ErrSealed", crashes, err)
 			}
 			if err := after.importFrom(t, path, false); err != nil {

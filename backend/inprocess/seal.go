@@ -88,16 +88,16 @@ func (s *seal) refusal(path string) error {
 	if s.State == importing {
 		return fmt.Errorf("%w: the import of %s into %s, begun at %s, was not finished: run `raisinproxy import` of that file again", ErrSealed, s.File, path, when)
 	}
-	return fmt.Errorf("%w: what is in %s was exported to %s at %s, so another store may have it now: if that file was imported nowhere, delete it, "+
-		"and `raisinproxy reopen` lets this store go on", ErrSealed, path, s.File, when)
+	return fmt.Errorf("%w: what is in %s was exported to %s at %s, so another store may have it now: if that file was imported nowhere, "+
+		"`raisinproxy reopen` of it lets this store go on", ErrSealed, path, s.File, when)
 }
 
-// Reopen takes the seal of an export off a store: it goes on as it was. The exported file must
-// not be imported any more, and must not have been. It fails with ErrInUse, with
-// ErrSealed if an import was not finished, and if there is no seal.
-func Reopen(dir string) error { return reopen(vfs.Default, dir) }
+// Reopen takes the seal of an export off a store: it goes on as it was. id is that of the exported file, which
+// voided makes one that cannot be imported, before; "" if the file is lost. It fails with ErrInUse, with
+// ErrSealed if an import was not finished or the file is another one, and if there is no seal.
+func Reopen(dir, id string, voided func() error) error { return reopen(vfs.Default, dir, id, voided) }
 
-func reopen(disk vfs.FS, dir string) (err error) {
+func reopen(disk vfs.FS, dir, id string, voided func() error) (err error) {
 	if _, err := disk.Stat(dir); err != nil {
 		return err
 	}
@@ -114,6 +114,11 @@ func reopen(disk vfs.FS, dir string) (err error) {
 		return fmt.Errorf("the store in %s was not exported: there is nothing to reopen", dir)
 	case s.State == importing:
 		return s.refusal(dir)
+	case id != "" && id != s.ID:
+		return fmt.Errorf("%w: %s was exported to another file, %s", ErrSealed, dir, s.File)
+	}
+	if err := voided(); err != nil {
+		return err
 	}
 	return home.unseal()
 }

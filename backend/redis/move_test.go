@@ -97,6 +97,18 @@ func contentsOf(t testing.TB, path string) contents {
 	return c
 }
 
+func nothing() error { return nil }
+
+func idOf(t testing.TB, path string) string {
+	t.Helper()
+	f, err := moving.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	return f.Header.ID
+}
+
 // same tells whether b is a with nothing but time gone by.
 func (c contents) same(t *testing.T, b contents) {
 	t.Helper()
@@ -324,7 +336,7 @@ func TestASealedNamespaceRefusesEveryCall(t *testing.T) {
 			}
 
 			// What the deaf one knows is out of date even when the name space is served again.
-			if err := Reopen(t.Context(), second(t, o)); err != nil {
+			if err := Reopen(t.Context(), second(t, o), "", nothing); err != nil {
 				t.Fatal(err)
 			}
 			if g, err := deaf.Acquire(t.Context(), scope, "new0", time.Hour); !errors.Is(err, backend.ErrUnavailable) {
@@ -394,7 +406,16 @@ func TestAnExportWhileProxiesSell(t *testing.T) {
 	}
 	t.Logf("%d calls, %d refused, %+v", calls.Load(), refused.Load(), file.totals)
 
-	if err := Reopen(t.Context(), second(t, o)); err != nil {
+	if err := Reopen(t.Context(), second(t, o), "of another file", nothing); err == nil {
+		t.Error("reopened with another file")
+	}
+	if err := Reopen(t.Context(), second(t, o), idOf(t, out), func() error { return context.Canceled }); !errors.Is(err, context.Canceled) {
+		t.Errorf("reopened, and the file can be imported: %v", err)
+	}
+	if _, err := stores[0].Claim(t.Context(), scope, "p0", 1, 10); !errors.Is(err, backend.ErrMoved) {
+		t.Errorf("Claim = %v, want ErrMoved", err)
+	}
+	if err := Reopen(t.Context(), second(t, o), idOf(t, out), nothing); err != nil {
 		t.Fatalf("Reopen: %v", err)
 	}
 	for i, s := range stores {
@@ -405,7 +426,7 @@ func TestAnExportWhileProxiesSell(t *testing.T) {
 		mustClaim(t, s, "p0", 1, capacity, capacity-sold[0].Load()-1-int64(i))
 		mustAcquireAbove(t, s, fmt.Sprint("lock ", i), greatest.Load())
 	}
-	if err := Reopen(t.Context(), second(t, o)); err == nil {
+	if err := Reopen(t.Context(), second(t, o), "", nothing); err == nil {
 		t.Error("a name space that is not sealed is reopened")
 	}
 }
@@ -477,7 +498,7 @@ func TestAnInterruptedImport(t *testing.T) {
 		if err := importTo(t, o, other, true); err == nil {
 			t.Error("another file is imported beside it")
 		}
-		if err := Reopen(t.Context(), o); err == nil {
+		if err := Reopen(t.Context(), o, "", nothing); err == nil {
 			t.Error("half an import is opened")
 		}
 		if _, err := exportOf(t, o, true); err == nil {

@@ -362,14 +362,20 @@ func (m *mover) remove(ctx context.Context, prefixes ...string) error {
 	return nil
 }
 
-// Reopen takes the seal of an export off a name space: its proxies go on within a second. The exported
-// file must not be imported any more, and must not have been.
-func Reopen(ctx context.Context, o Options) error {
+// Reopen takes the seal of an export off a name space: its proxies go on within a second. id is that of the exported
+// file, which voided makes one that cannot be imported, before; "" if the file is lost.
+func Reopen(ctx context.Context, o Options, id string, voided func() error) error {
 	return withMover(ctx, o, func(ctx context.Context, m *mover) error {
 		switch m.record.state {
 		case "":
 			return fmt.Errorf("namespace %s was not exported: there is nothing to reopen", o.Namespace)
 		case sealExporting, sealExported:
+			if id != "" && id != m.record.file {
+				return fmt.Errorf("namespace %s was exported to another file, with the id %s", o.Namespace, m.record.file)
+			}
+			if err := voided(); err != nil {
+				return err
+			}
 			return m.open(ctx, sealParts{})
 		}
 		return m.unfinished()

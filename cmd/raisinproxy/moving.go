@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"raisinproxy/backend/inprocess"
 	"raisinproxy/backend/moving"
@@ -45,10 +46,14 @@ then called IN.imported, since a file must not be imported twice.
 `
 
 const reopenHelp = `Usage:
-  raisinproxy reopen --config FILE
+  raisinproxy reopen --config FILE OUT
+  raisinproxy reopen --config FILE --lost
 
-Lets the store of FILE go on after an export. Delete the exported file: if it was
-imported somewhere, or is later, both stores sell the same units.
+Lets the store of FILE go on after an export to OUT, which is called OUT.reopened then,
+since it must not be imported any more.
+
+  --lost   there is no OUT, and it was imported nowhere: otherwise both stores sell the
+           same units
 `
 
 // movingFlags reads the command line of a command that moves, and the configuration. files is how many
@@ -169,20 +174,34 @@ func openExport(path string) (*moving.File, error) {
 
 // reopen is the command.
 func reopen(ctx context.Context, o *options, args []string, std streams) error {
-	cfg, _, err := movingFlags("reopen", o, args, std, 0, func(*flag.FlagSet) {})
+	lost := slices.ContainsFunc(args, func(arg string) bool { return arg == "--lost" || arg == "-lost" })
+	files := 1
+	if lost {
+		files = 0
+	}
+	cfg, out, err := movingFlags("reopen", o, args, std, files, func(flags *flag.FlagSet) { flags.Bool("lost", false, "") })
 	if err != nil {
 		return err
 	}
+	id, void := "", func() error { return nil }
+	if !lost {
+		from, err := openExport(out[0])
+		if err != nil {
+			return fmt.Errorf("reopen: %w", err)
+		}
+		defer from.Close()
+		id, void = from.Header.ID, func() error { return os.Rename(out[0], out[0]+".reopened") }
+	}
 	c := &cfg.Locks
 	if c.Backend == backendRedis {
-		err = redis.Reopen(ctx, c.redisOptions(newLogger(std.err, max(cfg.LogLevel, slog.LevelWarn))))
+		err = redis.Reopen(ctx, c.redisOptions(newLogger(std.err, max(cfg.LogLevel, slog.LevelWarn))), id, void)
 	} else {
-		err = inprocess.Reopen(c.InProcess.DataDir)
+		err = inprocess.Reopen(c.InProcess.DataDir, id, void)
 	}
 	if err != nil {
 		return fmt.Errorf("reopen: %w", err)
 	}
-	fmt.Fprintf(std.out, "%s goes on; delete the file that it was exported to\n", c.store())
+	fmt.Fprintf(std.out, "%s goes on; the file that it was exported to must not be imported\n", c.store())
 	return nil
 }
 

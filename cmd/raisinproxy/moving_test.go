@@ -107,7 +107,9 @@ func TestMovingFromADurableStoreToRedisAndBack(t *testing.T) {
 	// The operator changes his mind.
 	run(p, "exported 1 pools", 0, "export", "--config", disk, file)
 	run(p, "--again", exitFailure, "export", "--config", shared, file+".2")
-	run(p, "raisinproxy-data goes on", 0, "reopen", "--config", disk)
+	run(p, "exported to another file", exitFailure, "reopen", "--config", disk, back+".imported")
+	run(p, "raisinproxy-data goes on", 0, "reopen", "--config", disk, file)
+	run(p, "was imported already", exitFailure, "import", "--config", shared, file) // of that name, the first time
 	p, conn = serve(disk)
 	mustQuery(t, conn, "SELECT remaining FROM raisin_inventory_claim('AA123', 1, 180)", "175")
 	stop(p)
@@ -123,7 +125,9 @@ func TestMovingSaysWhatIsWrongWithTheCommandLine(t *testing.T) {
 		{[]string{"export"}, "export takes one file", exitUsage},
 		{[]string{"export", "out"}, "export needs --config FILE", exitUsage},
 		{[]string{"import", "--config", config, "a", "b"}, "import takes one file", exitUsage},
-		{[]string{"reopen", "--config", config, "a"}, "reopen takes no argument but its flags", exitUsage},
+		{[]string{"reopen", "--config", config, "missing"}, "no such file", exitFailure},
+		{[]string{"reopen", "--config", config}, "reopen takes one file", exitUsage},
+		{[]string{"reopen", "--config", config, "--lost", "a"}, "reopen takes no argument but its flags", exitUsage},
 		{[]string{"import", "--config", config, "--agin", "a"}, "import: ", exitUsage},
 		{[]string{"import", "--config", config, "missing"}, "missing", exitFailure},
 		{[]string{"export", "--config", config, config}, "exists already", exitFailure},

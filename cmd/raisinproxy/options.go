@@ -23,7 +23,7 @@ Usage:
   raisinproxy repair --data-dir DIR           say what of a damaged lock store can be read
   raisinproxy export --config FILE OUT        move pools and leases out of a store, into a file
   raisinproxy import --config FILE IN         fill an empty store of either kind from it
-  raisinproxy reopen --config FILE            let a store go on that was exported
+  raisinproxy reopen --config FILE OUT        let a store go on that was exported
   raisinproxy help COMMAND                    say more about one of these commands
 
 Flags:
