@@ -319,6 +319,9 @@ func TestASealedNamespaceRefusesEveryCall(t *testing.T) {
 					}
 				}
 			}
+			if _, err := exportOf(t, second(t, o), false); !errors.Is(err, ErrExported) {
+				t.Errorf("a second Export: %v, want ErrExported", err)
+			}
 			again, err := exportOf(t, second(t, o), true)
 			if err != nil {
 				t.Fatalf("Export again: %v", err)
@@ -716,5 +719,33 @@ func TestKeysAreTakenApart(t *testing.T) {
 		if _, _, _, err := splitKey("a", key); err == nil {
 			t.Errorf("%q is taken", key)
 		}
+	}
+}
+
+// SCAN may give a key twice. Then it is told once.
+func TestAKeyThatComesTwiceIsToldOnce(t *testing.T) {
+	server := redistest.Start(t)
+	o := options(t, server.URL())
+	s := open(t, o)
+	mustClaim(t, s, "p", 1, 10, 9)
+	path := filepath.Join(t.TempDir(), "out")
+	to, err := moving.Create(path, Source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer to.Discard()
+	key := keyOf(o.Namespace, poolKind, scope, "p")
+	err = withMover(t.Context(), second(t, o), func(ctx context.Context, m *mover) error {
+		_, err := m.take(ctx, m.servers.single, []string{key, key}, to)
+		if err == nil {
+			_, err = m.take(ctx, m.servers.single, []string{key}, to)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if totals, err := to.Finish(0); err != nil || totals.Pools != 1 {
+		t.Errorf("%+v, %v; want one pool", totals, err)
 	}
 }

@@ -25,6 +25,7 @@ const (
 	cancelled = "Cancelled|Doubt|AfterItsLease|TooLate"
 	outage    = "Gone|ReplicaIsNot|Demoted"
 	judged    = "NotTheOneThatWasJudged|TheLastJudgement"
+	moved     = "Sealed|AnExport|AnInterrupted|AnImport|MovingThere|FloorIsShared|CallThatTheExport|WhatIsNotCertain"
 	loss      = "AOF|Lost|Adopt|Wiped|Notic|PoolThat|Failover|Restart|OwnCount"
 )
 
@@ -139,4 +140,32 @@ var mutants = []mutant{
 	one("what no replica has counts as acknowledged", "PlannedFailover", "sample.go", "if wait == 0 {", "if true {"),
 	one("a missing pool is said never to have been", "WithoutAOFStops", "inventory.go", "if !mayCreate { // so", "if false && mayCreate { // so"),
 	one("a failed handshake is in doubt", "NeverEnds", "dial.go", "c.ready = c.asked", "c.ready = true"),
+	one("a sealed pool is sold", "Sealed", "lua/claim.lua", "if fields[5] then return decline('SEALED') end", ""),
+	one("a sealed pool is restocked", "Sealed", "lua/restock.lua", "if fields[5] then return decline('SEALED') end", ""),
+	one("a sealed lock is granted", "Sealed", "lua/acquire.lua", "if fields[4] then return decline('SEALED') end", ""),
+	one("a sealed lock is renewed", "Sealed", "lua/renew.lua", "if fields[4] then return decline('SEALED') end", ""),
+	one("a sealed lock is released", "Sealed", "lua/release.lua", "if fields[4] then return decline('SEALED') end", ""),
+	one("new pools beside an export", "Sealed", "lua/prelude.lua", "    if gen[2] then return decline('SEALED') end\n", ""),
+	one("an exported claim is undone", "CallThatTheExport", "lua/settle.lua", "if fields[5] then undo = false end", ""),
+	one("an export leaves no marks", "Sealed|AnExport", "lua/take.lua", "redis.call('HSET', key, 'x', mark)\n", ""),
+	one("an export leaves the beats", "Sealed", "seal.go", "if err := node.HSet(ctx, key, \"x\", m.mark).Err(); err != nil {", "if err := error(nil); err != nil {"),
+	one("a second export is not asked about", moved, "export.go", "if !again {", "if false {"),
+	one("a key that comes twice is written twice", "ComesTwice", "lua/take.lua", "if fields[5] == mark then return {'SEEN', now} end", ""),
+	one("an export of lost state", "WhatIsNotCertain", "seal.go", "case m.record.lost:", "case false:"),
+	one("an export does not look at the beats", "WhatIsNotCertain", "export.go", "for key := range m.state.Beats {", "for key := range map[string]bool{} {"),
+	one("an export without the floor", "FloorIsShared", "export.go", "greatest := max(m.record.floor, m.state.Floor)", "greatest := int64(0)"),
+	one("the floor stays with its proxy", "FloorIsShared", "lua/id.lua", "    redis.call('HSET', key, 'floor', ARGV[4])\n", ""),
+	one("the floor of others is not read", "FloorIsShared", "beat.go", "	s.clock.see(0, min(floor, backend.MaxToken-1))\n", "	_ = floor\n"),
+	one("an import without the tokens of the file", "AnInterrupted|MovingThere", "import.go", "max(m.record.floor, from.Totals.GreatestToken)", "m.record.floor"),
+	one("half an import is served", "AnInterrupted", "lua/put.lua", "'seq', '0', 'x', mark)", "'seq', '0')"),
+	one("a proxy does not look for a seal", "AnInterrupted|Sealed", "watch.go", "		w.sealed = r.seal\n", ""),
+	one("an import writes again what is served", "AnInterrupted", "import.go", "if m.record.state != sealOpening {", "if true {"),
+	one("an import into what is there", "AnImport", "import.go", "if err == nil && len(found) > 0 {", "if false {"),
+	one("an import over other keys without an id", "AnImport", "import.go", "case !empty:", "case false:"),
+	one("an import does not count its pools", "AnImport", "import.go", "if p.o.MaxPools > 0 {", "if false {"),
+	one("an import of any file goes on", "AnInterrupted", "import.go", "case state == sealImporting && m.record.file == m.mark:", "case state == sealImporting:"),
+	one("beats keep their names", "Sealed", "seal.go", "				pipe.HSet(ctx, key, \"gen\", rand.Text()[:12])\n", ""),
+	one("half an import is reopened", "AnInterrupted", "seal.go", "case sealExporting, sealExported:\n			if id", "case sealExporting, sealExported, sealImporting:\n			if id"),
+	one("reopened while its file can be imported", "AnExport", "seal.go", "			if err := voided(); err != nil {\n				return err\n			}\n", ""),
+	one("reopened with any file", "AnExport", "seal.go", "if id != \"\" && id != m.record.file {", "if false {"),
 }
