@@ -122,7 +122,7 @@ func splitKey(key []byte) (backend.Scope, string, error) {
 		if n <= 0 || length > uint64(len(key)-n) {
 			return backend.Scope{}, "", errRecord
 		}
-		end := n + int(length) //nolint:gosec // at most len(key)
+		end := n + int(length)
 		parts[i], key = string(key[n:end]), key[end:]
 	}
 	if len(key) > 0 {

@@ -10,7 +10,7 @@ import (
 	"raisinproxy/backend/moving"
 )
 
-// ErrNotEmpty: an import goes into an empty store only.
+// ErrNotEmpty means that there is something already: an import goes into an empty store only.
 var ErrNotEmpty = errors.New("the lock store is not empty")
 
 // importBatch is how many records are made durable together.

@@ -17,7 +17,7 @@ const (
 	newSealFile = sealFile + ".new"
 )
 
-// ErrSealed: the store was exported, or an import into it was not finished.
+// ErrSealed means that the store was exported, or an import into it was not finished.
 var ErrSealed = errors.New("the lock store is sealed")
 
 // States of a seal.

@@ -20,7 +20,7 @@ import (
 // Format is the version of the file that this program writes and reads.
 const Format = 1
 
-// ErrFile: a file is none that an export has written, or not all of it. Compare with errors.Is.
+// ErrFile means that a file is none that an export has written, or not all of it. Compare with errors.Is.
 var ErrFile = errors.New("not a whole export")
 
 // A Writer writes a file under a temporary name. It is not safe for concurrent use.
@@ -212,7 +212,7 @@ func (f *File) end(r *reader, text []byte, seen Totals) error {
 	if err := decode(text, &last); err != nil {
 		return fmt.Errorf("%w: its last line is not that of one", ErrFile)
 	}
-	want, err := json.Marshal(last.Totals.signed(r.sum))
+	want, err := json.Marshal(last.signed(r.sum))
 	if err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	// Any bytes, and those that writers of JSON or of UTF-8 treat in their own ways.
 	name := rapid.OneOf(rapid.StringN(1, 20, 200), rapid.Map(rapid.SliceOfN(rapid.Byte(), 1, 40), func(b []byte) string { return string(b) }),
 		rapid.SampledFrom([]string{"\x00", "<>&", "\u2028\u2029", "\ufffd", "\xff", "\xed\xa0\x80", "é", "e\u0301", "{\"base64\":\"\"}", "\n", `\`, `"`}))
-	any := rapid.Custom(func(t *rapid.T) Record {
+	records := rapid.Custom(func(t *rapid.T) Record {
 		scope := backend.Scope{Tenant: name.Draw(t, "tenant"), Repository: name.Draw(t, "repository"), Branch: name.Draw(t, "branch")}
 		if rapid.Bool().Draw(t, "pool") {
 			return Record{Pool: &Pool{Scope: scope, Name: name.Draw(t, "name"), Remaining: rapid.Int64Min(0).Draw(t, "remaining")}}
@@ -69,7 +69,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 			Remaining: time.Duration(rapid.Int64Range(1, 1<<40).Draw(t, "ms")) * time.Millisecond}}
 	})
 	rapid.Check(t, func(t *rapid.T) {
-		want := rapid.SliceOfN(any, 0, 5).Draw(t, "records")
+		want := rapid.SliceOfN(records, 0, 5).Draw(t, "records")
 		got, totals, err := all(written(t, dir, want...))
 		if err != nil || !reflect.DeepEqual(got, append([]Record(nil), want...)) {
 			t.Fatalf("read %+v, %v; want %+v", got, err, want)

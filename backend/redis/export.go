@@ -16,7 +16,7 @@ import (
 // Source is what a file says of a store of this kind.
 const Source = "redis"
 
-// ErrExported: the name space was exported before.
+// ErrExported means that the name space was exported before.
 var ErrExported = errors.New("the namespace was exported already")
 
 // Export seals the name space of o, whose proxies may be running, writes its pools and live leases to a file and

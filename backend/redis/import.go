@@ -13,7 +13,7 @@ import (
 	"raisinproxy/backend/moving"
 )
 
-// ErrNotEmpty: an import goes into an empty name space only.
+// ErrNotEmpty means that there is something already: an import goes into an empty name space only.
 var ErrNotEmpty = errors.New("the namespace is not empty")
 
 // Import fills the name space of o with what is in a file. It is sealed meanwhile, so that half an import is never

@@ -385,8 +385,7 @@ func TestAnExportWhileProxiesSell(t *testing.T) {
 					t.Errorf("Claim: %v", err)
 				}
 				if g, err := s.Acquire(context.Background(), scope, fmt.Sprint("k", i), time.Millisecond*500); err == nil && g.Acquired {
-					for now := greatest.Load(); now < g.Token && !greatest.CompareAndSwap(now, g.Token); now = greatest.Load() {
-					}
+					raise(&greatest, g.Token)
 				}
 			}
 		})
@@ -431,6 +430,16 @@ func TestAnExportWhileProxiesSell(t *testing.T) {
 	}
 	if err := Reopen(t.Context(), second(t, o), "", nothing); err == nil {
 		t.Error("a name space that is not sealed is reopened")
+	}
+}
+
+// raise makes a number at least as great as another.
+func raise(n *atomic.Int64, least int64) {
+	for {
+		now := n.Load()
+		if now >= least || n.CompareAndSwap(now, least) {
+			return
+		}
 	}
 }
 

@@ -186,10 +186,12 @@ func reopen(ctx context.Context, o *options, args []string, std streams) error {
 	id, void := "", func() error { return nil }
 	if !lost {
 		from, err := openExport(out[0])
+		if err == nil {
+			err = from.Close()
+		}
 		if err != nil {
 			return fmt.Errorf("reopen: %w", err)
 		}
-		defer from.Close()
 		id, void = from.Header.ID, func() error { return os.Rename(out[0], out[0]+".reopened") }
 	}
 	c := &cfg.Locks

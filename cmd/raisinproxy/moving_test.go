@@ -128,7 +128,7 @@ func TestMovingSaysWhatIsWrongWithTheCommandLine(t *testing.T) {
 		{[]string{"reopen", "--config", config, "missing"}, "no such file", exitFailure},
 		{[]string{"reopen", "--config", config}, "reopen takes one file", exitUsage},
 		{[]string{"reopen", "--config", config, "--lost", "a"}, "reopen takes no argument but its flags", exitUsage},
-		{[]string{"import", "--config", config, "--agin", "a"}, "import: ", exitUsage},
+		{[]string{"import", "--config", config, "--replce", "a"}, "import: ", exitUsage},
 		{[]string{"import", "--config", config, "missing"}, "missing", exitFailure},
 		{[]string{"export", "--config", config, config}, "exists already", exitFailure},
 		{[]string{"export", "--config", config, config + ".out"}, "no such file", exitFailure},
