@@ -14,7 +14,7 @@ import (
 var ErrNotEmpty = errors.New("the lock store is not empty")
 
 // importBatch is how many records are made durable together.
-const importBatch = 10_000
+const importBatch = 2_000
 
 // Import fills the store in a data folder, which it creates if need be, with what is in a file. No process
 // may have the folder open. The folder is sealed until all is durable, so that half an import is

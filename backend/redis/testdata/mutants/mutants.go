@@ -148,7 +148,7 @@ var mutants = []mutant{
 	one("new pools beside an export", "Sealed", "lua/prelude.lua", "    if gen[2] then return decline('SEALED') end\n", ""),
 	one("an exported claim is undone", "CallThatTheExport", "lua/settle.lua", "if fields[5] then undo = false end", ""),
 	one("an export leaves no marks", "Sealed|AnExport", "lua/take.lua", "redis.call('HSET', key, 'x', mark)\n", ""),
-	one("an export leaves the beats", "Sealed", "seal.go", "if err := node.HSet(ctx, key, \"x\", m.mark).Err(); err != nil {", "if err := error(nil); err != nil {"),
+	one("an export leaves the beats", "Sealed", "export.go", "if err := m.sealBeats(ctx); err != nil {\n		return moving.Totals{}, err\n	}\n", ""),
 	one("a second export is not asked about", moved, "export.go", "if !again {", "if false {"),
 	one("a key that comes twice is written twice", "ComesTwice", "lua/take.lua", "if fields[5] == mark then return {'SEEN', now} end", ""),
 	one("an export of lost state", "WhatIsNotCertain", "seal.go", "case m.record.lost:", "case false:"),
