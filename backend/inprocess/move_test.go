@@ -118,6 +118,7 @@ func TestALeaseOfAnotherBootMovesWithItsFullTime(t *testing.T) {
 	from, _ := aStore(t)
 	from.clock.Advance(20 * time.Minute)
 	from = from.unplugged()
+	from.clock.Advance(2 * time.Hour) // its boot clock is beyond the deadline by the old one
 	to := newMachine()
 	to.mustImport(t, from.mustExport(t), false)
 	to.clock.Advance(time.Hour - 1)
@@ -203,9 +204,24 @@ func TestARunningStoreIsNotExported(t *testing.T) {
 }
 
 func TestADamagedStoreIsNotExported(t *testing.T) {
-	m, _ := aStore(t)
-	for _, name := range m.files(t, `^MANIFEST`) {
-		if err := m.disk.Remove(m.disk.PathJoin(dataDir, name)); err != nil {
+	running := newMachine()
+	s := running.open(t)
+	for range 100 {
+		claim(t, s, "p", 1, 1000)
+	}
+	if err := s.journal.ledger.writeLatest(); err != nil {
+		t.Fatal(err)
+	}
+	m := running.killed()
+	for _, name := range m.files(t, `\.log$`) { // pebble takes a log that is cut off for one that ended so
+		path := m.disk.PathJoin(dataDir, name)
+		text := m.snapshot(t)[name]
+		file, err := m.disk.Create(path, vfs.WriteCategoryUnspecified)
+		if err == nil {
+			_, err = file.Write(text[:len(text)/2])
+			err = errors.Join(err, file.Sync(), file.Close())
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
