@@ -161,7 +161,7 @@ var mutants = []mutant{
 	one("a proxy does not look for a seal", "AnInterrupted|Sealed", "watch.go", "		w.sealed = r.seal\n", ""),
 	one("an import writes again what is served", "AnInterrupted", "import.go", "if m.record.state != sealOpening {", "if true {"),
 	one("an import into what is there", "AnImport", "import.go", "if err == nil && len(found) > 0 {", "if false {"),
-	one("an import over other keys without an id", "AnImport", "import.go", "case !empty:", "case false:"),
+	one("an import over other keys without an id", "AnImport", "import.go", "case !empty:", "case !empty && false:"),
 	one("an import does not count its pools", "AnImport", "import.go", "if p.o.MaxPools > 0 {", "if false {"),
 	one("an import of any file goes on", "AnInterrupted", "import.go", "case state == sealImporting && m.record.file == m.mark:", "case state == sealImporting:"),
 	one("beats keep their names", "Sealed", "seal.go", "				pipe.HSet(ctx, key, \"gen\", rand.Text()[:12])\n", ""),
