@@ -589,6 +589,9 @@ func TestAnImportGoesIntoAnEmptyNamespaceOnly(t *testing.T) {
 	if err := importTo(t, o, path, false); !errors.Is(err, ErrNotEmpty) {
 		t.Errorf("Import into a name space with keys and no id record: %v, want ErrNotEmpty", err)
 	}
+	if server.Do("EXISTS", idKey(o.Namespace)) != int64(0) { // proxies would take it for one that lost nothing
+		t.Error("it has an id record now")
+	}
 
 	// What an export has left may be replaced, by what became of it elsewhere.
 	o = options(t, server.URL())
