@@ -114,6 +114,9 @@ var (
 	ErrStateLost = errors.New("lock backend lost acknowledged state")
 	// ErrPoolMissing is an ErrStateLost: the state was accepted as it was found, and the pool is not in it.
 	ErrPoolMissing = fmt.Errorf("pool is missing: %w", ErrStateLost)
+	// ErrMoved: pools and leases were exported, so that another store has them, or are being imported.
+	// Nothing changed.
+	ErrMoved = errors.New("pools and leases are being moved, or were moved to another store")
 	// ErrTokensExhausted: the next token would reach MaxToken. Nothing changed.
 	ErrTokensExhausted = errors.New("fencing tokens exhausted")
 )

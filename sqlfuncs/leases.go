@@ -94,7 +94,7 @@ func (c *leaseCount) acquireFor(ctx context.Context, user string, scope backend.
 // isUnchanged says whether an error leaves no doubt that nothing was applied.
 func isUnchanged(err error) bool {
 	for _, certain := range []error{
-		backend.ErrUnavailable, backend.ErrOutOfResources, backend.ErrUnwritable, backend.ErrStateLost, backend.ErrTokensExhausted,
+		backend.ErrUnavailable, backend.ErrOutOfResources, backend.ErrUnwritable, backend.ErrStateLost, backend.ErrMoved, backend.ErrTokensExhausted,
 	} {
 		if errors.Is(err, certain) {
 			return !errors.Is(err, backend.ErrInDoubt)

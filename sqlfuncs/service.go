@@ -229,6 +229,9 @@ func translate(ctx context.Context, f *Function, args []datum.Datum, err error) 
 	case errors.Is(err, backend.ErrStateLost):
 		return fail(pgerr.Newf(codes.ObjectNotInPrerequisiteState, "%s: the lock backend lost acknowledged state", f.Name).
 			WithHint("An operator must look at it and run \"raisinproxy adopt\"."))
+	case errors.Is(err, backend.ErrMoved):
+		return fail(pgerr.Newf(codes.ObjectNotInPrerequisiteState, "%s: the pools and leases of this server were moved to another store; nothing was changed", f.Name).
+			WithHint("Connect to a server that has them. An operator can undo an export by \"raisinproxy reopen\"."))
 	case errors.Is(err, backend.ErrTokensExhausted):
 		return fail(pgerr.Newf(codes.ObjectNotInPrerequisiteState, "%s: fencing tokens are exhausted", f.Name).
 			WithHint("The clock of the lock backend is far in the future."))

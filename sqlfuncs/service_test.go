@@ -194,6 +194,7 @@ func TestBackendErrors(t *testing.T) {
 		{t.Context(), backend.ErrUnwritable, "58030"},
 		{t.Context(), backend.ErrStateLost, "55000"},
 		{t.Context(), backend.ErrPoolMissing, "55000"},
+		{t.Context(), backend.ErrMoved, "55000"},
 		{t.Context(), &backend.PoolValueError{Pool: "p", Value: "-3"}, "55000"},
 		{t.Context(), &backend.LockValueError{Key: "k", Value: "ttl=-1"}, "55000"},
 		{t.Context(), backend.ErrTokensExhausted, "55000"},

@@ -28,6 +28,8 @@
 //	folder.go    the data folder: its lock, and whether it is whole
 //	ledger*.go   what was synced, below pebble, which does not notice all damage
 //	repair.go    what can be read of a damaged store
+//	seal.go      a store whose records are, or may be, in another one
+//	export.go, import.go  moving to and from other stores
 //	inode*.go    whether the folder is still where it was
 //	failstop.go  the disk below pebble, which fails once and then for good
 //	pebble.go    the options of the store on disk

@@ -110,10 +110,20 @@ func (r *recovery) ttl(end time.Duration) time.Duration {
 	return end - r.now
 }
 
-// readFolder reads every record of a store, and changes nothing in its folder: a
-// store that cannot be read as a whole is not to be opened for writing, because
-// pebble then deletes what it has no use for. It is called once.
-func (r *recovery) readFolder(home *folder, log *slog.Logger) (err error) {
+// readFolder reads every record of a store. It is called once.
+func (r *recovery) readFolder(home *folder, log *slog.Logger) error {
+	return readOnly(home, log, func(db *pebble.DB) error {
+		if err := r.readHead(db, home.isMarked()); err != nil {
+			return err
+		}
+		return eachRecord(db, r.take)
+	})
+}
+
+// readOnly opens a store for reading, and changes nothing in its folder: a store that
+// cannot be read as a whole is not to be opened for writing, because pebble then deletes
+// what it has no use for.
+func readOnly(home *folder, log *slog.Logger, use func(*pebble.DB) error) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = fmt.Errorf("%w: %v", errPanic, cause) // of a damaged file
@@ -125,7 +135,7 @@ func (r *recovery) readFolder(home *folder, log *slog.Logger) (err error) {
 	opts.Lock = home.lock
 	db, err := pebble.Open(home.path, opts)
 	if err == nil {
-		err = r.readAndClose(db, home.isMarked())
+		err = useAndClose(db, use)
 	}
 	if cause := failed.Load(); cause != nil {
 		err = errors.Join(*cause, err)
@@ -133,12 +143,13 @@ func (r *recovery) readFolder(home *folder, log *slog.Logger) (err error) {
 	return err
 }
 
-func (r *recovery) readAndClose(db *pebble.DB, whole bool) (err error) {
+func useAndClose(db *pebble.DB, use func(*pebble.DB) error) (err error) {
 	defer func() { err = errors.Join(err, db.Close()) }() // after a panic too: it frees the folder
-	return r.read(db, whole)
+	return use(db)
 }
 
-func (r *recovery) read(db *pebble.DB, whole bool) error {
+// readHead reads what the other records are to be read by.
+func (r *recovery) readHead(db *pebble.DB, whole bool) error {
 	format, err := readMeta(db, formatKey)
 	switch {
 	case err != nil:
@@ -149,11 +160,8 @@ func (r *recovery) read(db *pebble.DB, whole bool) error {
 		return fmt.Errorf("its format is %q, and this version of the program reads %q", format, formatVersion)
 	}
 	then, err := readMeta(db, bootKey)
-	if err != nil {
-		return err
-	}
 	r.sameBoot = then == r.boot
-	return r.readAll(db)
+	return err
 }
 
 // readMeta reads a text; "" if there is none.
@@ -169,7 +177,7 @@ func readMeta(db *pebble.DB, key []byte) (string, error) {
 	return copied, closer.Close()
 }
 
-func (r *recovery) readAll(db *pebble.DB) error {
+func eachRecord(db *pebble.DB, take func(key, value []byte) error) error {
 	records, err := db.NewIter(nil)
 	if err != nil {
 		return err
@@ -177,7 +185,7 @@ func (r *recovery) readAll(db *pebble.DB) error {
 	for ok := records.First(); ok; ok = records.Next() {
 		value, err := records.ValueAndErr()
 		if err == nil {
-			err = r.take(records.Key(), value)
+			err = take(records.Key(), value)
 		}
 		if err != nil {
 			return errors.Join(fmt.Errorf("%.60q: %w", records.Key(), err), records.Close())
@@ -215,7 +223,7 @@ func (r *recovery) takeLease(id, value []byte) error {
 		return err
 	}
 	if !r.sameBoot {
-		record.deadline = deadline(r.now, record.ttl)
+		record.deadline = r.deadlineOf(record)
 	}
 	if record.deadline <= r.now {
 		r.store.left++
@@ -228,4 +236,12 @@ func (r *recovery) takeLease(id, value []byte) error {
 		r.renewed = append(r.renewed, l)
 	}
 	return nil
+}
+
+// deadlineOf is the end of a lease by the clock that runs now.
+func (r *recovery) deadlineOf(l leaseRecord) time.Duration {
+	if r.sameBoot {
+		return l.deadline
+	}
+	return deadline(r.now, l.ttl)
 }

@@ -269,7 +269,10 @@ func (s *salvaged) store(home *folder, path string, log *slog.Logger) (err error
 	if err := errors.Join(err, made.journal.unwritable(), made.Close()); err != nil {
 		return err
 	}
-	return copySalts(home, path)
+	if err := copyFile(home, path, sealFile); err != nil {
+		return err
+	}
+	return copyFile(home, path, "SALTS")
 }
 
 // ceiling is above every token that was told, as far as the wall clock was never ahead
@@ -287,14 +290,14 @@ func (s *salvaged) ceiling(now time.Time) int64 {
 	return last
 }
 
-// copySalts copies what the front end keeps in the data folder.
-func copySalts(home *folder, path string) error {
-	text, err := home.read("SALTS")
+// copyFile copies what is in the data folder beside the store: a seal, and what the front end keeps there.
+func copyFile(home *folder, path, name string) error {
+	text, err := home.read(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(home.fs.PathJoin(path, "SALTS"), []byte(text), 0o600)
+	return os.WriteFile(home.fs.PathJoin(path, name), []byte(text), 0o600)
 }

@@ -56,6 +56,9 @@ func (w *watch) counts(addr string) (evidence, error) {
 func (w *watch) evidence(addr string, refused func() error) (evidence, error) {
 	w.mu.Lock()
 	err := refused()
+	if w.sealed != "" {
+		err = fmt.Errorf("%w: %s", backend.ErrMoved, w.sealed)
+	}
 	if err == nil {
 		defer w.mu.Unlock()
 		return w.about(addr)

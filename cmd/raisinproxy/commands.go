@@ -30,14 +30,17 @@ Prints version, commit and Go version, as raisinproxy --version does.
 // commands are all that there are, by name.
 func commands() map[string]command {
 	return map[string]command{
-		"adopt": {adoptHelp, adopt},
-		"help":  {helpText, help},
+		"adopt":  {adoptHelp, adopt},
+		"export": {exportHelp, export},
+		"help":   {helpText, help},
+		"import": {importHelp, importFile},
 		"passwd": {passwdHelp, func(_ context.Context, _ *options, args []string, std streams) error {
 			if len(args) != 1 {
 				return usagef("passwd takes one argument: raisinproxy passwd USER")
 			}
 			return passwd(args[0], std.in, std.out, std.err)
 		}},
+		"reopen": {reopenHelp, reopen},
 		"repair": {repairHelp, repair},
 		"stubs":  {stubsHelp, withoutArguments("stubs", func(std streams) error { return stubs(std.out) })},
 		"version": {versionHelp, withoutArguments("version", func(std streams) error {

@@ -21,6 +21,9 @@ Usage:
   raisinproxy stubs                           print SQL of the functions for schema browsers
   raisinproxy adopt --config FILE             accept a Redis that lost state
   raisinproxy repair --data-dir DIR           say what of a damaged lock store can be read
+  raisinproxy export --config FILE OUT        move pools and leases out of a store, into a file
+  raisinproxy import --config FILE IN         fill an empty store of either kind from it
+  raisinproxy reopen --config FILE OUT        let a store go on that was exported
   raisinproxy help COMMAND                    say more about one of these commands
 
 Flags:

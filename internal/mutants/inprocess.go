@@ -5,6 +5,7 @@ import "time"
 // Groups of tests.
 const (
 	ledgers = "TestDamage|TestWhenTheLedger|TestLedger|TestFolderThat|TestStoreWithout|TestOldMarker|TestCrash|TestNoCrash|TestNoDamage"
+	moves   = "Mov|Export|Import|ALease|Damaged|TakenApart"
 	records = "TestDamaged|TestLeasesGoOn|TestTokens|TestNoDamage"
 )
 
@@ -130,7 +131,7 @@ var inprocess = &suite{
 		{"over, and alive after another boot", "shard.go", "if err := sh.recordEnd(l); err != nil {\n\t\treturn basis{}, err\n\t}\n\tsh.remove(l)\n\treturn sh.seen(), nil", "return sh.seen(), nil", "TestOverStaysOverAfterAnotherBoot"},
 		{"over is told before it is written", "shard.go", "sh.remove(l)\n\treturn sh.seen(), nil", "sh.remove(l)\n\treturn basis{}, nil", "TestOverStaysOverAfterAnotherBoot"},
 		{"reaper leaves the records on disk", "reaper.go", "if sh.recordEnd(sh.expiry[0].lease) != nil {", "if false {", "TestKeyspaceReturnsToItsSize"},
-		{"shortened recovery", "recovery.go", "deadline(r.now, record.ttl)", "deadline(r.now, record.ttl/2)", "TestLeasesGoOnAfterARestart"},
+		{"shortened recovery", "recovery.go", "deadline(r.now, l.ttl)", "deadline(r.now, l.ttl/2)", "TestLeasesGoOnAfterARestart"},
 		{"recovery by the deadline of another boot", "recovery.go", "if !r.sameBoot {", "if false {", "TestLeasesGoOnAfterARestart"},
 		{"recovery for all the time at every restart", "recovery.go", "if !r.sameBoot {", "if true {", "TestLeasesGoOnAfterARestart"},
 		{"recovered deadlines not written", "recovery.go", "_ = batch.Set(key, value, nil)", "", "TestLeasesGoOnAfterARestart"},
@@ -209,13 +210,36 @@ var inprocess = &suite{
 		{"repair gives up at a damaged log", "repair.go", "if err := s.cutLogs(scratch); err != nil {", "if err := error(nil); err != nil {", "TestRepair"},
 		{"repair loses the tokens", "repair.go", "last := now.UnixMicro() + tokenLead", "last := int64(0)", "TestRepair"},
 		{"repair loses the leases", "repair.go", "if key[0] != metaPrefix {", "if key[0] == poolPrefix {", "TestRepair"},
-		{"repair loses the salts", "repair.go", "return copySalts(home, path)", "return nil", "TestRepair"},
+		{"repair loses the salts", "repair.go", "return copyFile(home, path, \"SALTS\")", "return nil", "TestRepair"},
 
 		{"a lease loses its ttl", "record.go", "return appendInt(buf, int64(l.ttl))", "return appendInt(buf, int64(l.deadline))", records},
 		{"a negative count is read", "record.go", "if n < 0 {", "if false {", records},
 		{"a token out of range is read", "record.go", "if token >= backend.MaxToken {", "if token > backend.MaxToken {", records},
 		{"all unknown boots are one", "boot.go", "rand.Text()", "rand.Text()[:0]", "TestBootID"},
 		{"a durable store calls itself immediate", "store.go", "return s.journal == nil }", "return true }", "TestImmediate"},
+
+		{"an exported store can be opened", "open.go", "if err := home.whySealed(); err != nil {", "if err := error(nil); err != nil {", moves},
+		{"an export seals nothing", "export.go", "if err := home.seal(exporting, to.Header.ID, to.Path()); err != nil {\n\t\treturn totals, err\n\t}\n", "", moves},
+		{"an export seals afterwards only", "export.go", "if err := home.seal(exporting, to.Header.ID, to.Path()); err != nil {\n\t\treturn totals, err\n\t}\n\tif err := to.Publish(); err != nil {", "if err := to.Publish(); err != nil {", moves},
+		{"a seal is not synced", "seal.go", "\treturn syncFolder(f.fs, f.path)\n}\n\n// unseal", "\treturn nil\n}\n\n// unseal", moves},
+		{"a second export is not asked about", "export.go", "before.State == exported && !again", "false", moves},
+		{"an export without the ceiling", "export.go", "return to.Finish(e.ceiling)", "return to.Finish(0)", moves},
+		{"leases that are over are exported", "export.go", "left > 0 {", "left > -1<<62 {", moves},
+		{"leases move by the deadline of another boot", "export.go", "e.deadlineOf(lease) - e.now", "lease.deadline - e.now", moves},
+		{"damage is exported", "export.go", "if _, err := home.verify(); err != nil {\n\t\treturn moving.Totals{}, whyNot(home.path, err)\n\t}", "home.mark, _ = home.readMark()", moves},
+		{"half an import can be opened", "import.go", "if err := home.seal(importing, from.Header.ID, file); err != nil {\n\t\treturn errors.Join(err, home.unlock())\n\t}\n", "", moves},
+		{"an import stays sealed", "import.go", "err = home.unseal() // all is durable, and the folder is locked still", "_ = home", moves},
+		{"an import into what is there", "import.go", "case leases+pools > 0:", "case false:", moves},
+		{"an import of any file goes on", "import.go", "s.State == importing && s.ID == id", "s.State == importing", moves},
+		{"what was exported is replaced unasked", "import.go", "s.State == exported && replace", "s.State == exported", moves},
+		{"an import without the tokens of the file", "import.go", "max(from.Totals.GreatestToken, s.journal.ceiling)", "s.journal.ceiling", moves},
+		{"an import without the tokens of the store", "import.go", "max(from.Totals.GreatestToken, s.journal.ceiling)", "from.Totals.GreatestToken", moves},
+		{"an import beside old leases", "import.go", "\t_ = i.batch.DeleteRange([]byte{leasePrefix}, []byte{leasePrefix + 1}, nil)\n", "", moves},
+		{"an import shortens leases", "import.go", "deadline(i.now, l.Remaining), ttl", "deadline(i.now, l.Remaining/2), ttl", moves},
+		{"an import loses the last batch", "import.go", "err == nil {\n\t\terr = i.flush()", "false {\n\t\terr = i.flush()", moves},
+		{"half an import is reopened", "seal.go", "case s.State == importing:", "case false:", moves},
+		{"reopened while its file can be imported", "seal.go", "if err := voided(); err != nil {\n\t\treturn err\n\t}\n", "", moves},
+		{"reopened with any file", "seal.go", "case id != \"\" && id != s.ID:", "case false:", moves},
 	},
 	special: []special{
 		{mutant: mutant{"poison keeps the folder", "journal.go", "case <-j.poisoned:\n", "case <-make(chan int):\n", "TestFailedSyncPoisons"}, ends: hung},

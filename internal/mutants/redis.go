@@ -12,6 +12,7 @@ const (
 	repeated      = "Dropped|Duplicated|Copy|Repeated|Time"
 	cancelled     = "Cancelled|Doubt|AfterItsLease|TooLate"
 	outage        = "Gone|ReplicaIsNot|Demoted"
+	moved         = "Sealed|AnExport|AnInterrupted|AnImport|MovingThere|FloorIsShared|CallThatTheExport|WhatIsNotCertain"
 	strangeLeases = "NobodyOfOursGranted|ThatIsStrange|OfAnyProxy"
 	judged        = "NotTheOneThatWasJudged|TheLastJudgement"
 	loss          = "AOF|Lost|Adopt|Wiped|Notic|PoolThat|Failover|Restart|OwnCount"
@@ -123,6 +124,35 @@ var redis = &suite{
 		{"strange leases: release", "lua/release.lua", "if odd then", "if false then", strangeLeases},
 		{"a note ends a strange lock", "lua/prelude.lua", " and redis.call('HEXISTS', key, 't') == 0 then", " then", strangeLeases},
 		{"a greater max_ttl of another proxy is not asked for", "lock.go", "s.watch.sawLongest(r.maxTTL)", "", strangeLeases},
+		{"a sealed pool is sold", "lua/claim.lua", "if fields[5] then return decline('SEALED') end", "", "Sealed"},
+		{"a sealed pool is restocked", "lua/restock.lua", "if fields[5] then return decline('SEALED') end", "", "Sealed"},
+		{"a sealed lock is granted", "lua/acquire.lua", "if fields[4] then return decline('SEALED') end", "", "Sealed"},
+		{"a sealed lock is renewed", "lua/renew.lua", "if fields[4] then return decline('SEALED') end", "", "Sealed"},
+		{"a sealed lock is released", "lua/release.lua", "if fields[4] then return decline('SEALED') end", "", "Sealed"},
+		{"new pools beside an export", "lua/prelude.lua", "    if gen[2] then return decline('SEALED') end\n", "", "Sealed"},
+		{"an exported claim is undone", "lua/settle.lua", "if fields[5] then undo = false end", "", "CallThatTheExport"},
+		{"an export leaves no marks", "lua/take.lua", "redis.call('HSET', key, 'x', mark)\n", "", "Sealed|AnExport"},
+		{"an export leaves the beats", "export.go", "if err := m.sealBeats(ctx); err != nil {\n		return moving.Totals{}, err\n	}\n", "", "Sealed"},
+		{"a second export is not asked about", "export.go", "if !again {", "if false {", moved},
+		{"a key that comes twice is written twice", "lua/take.lua", "if fields[5] == mark then return {'SEEN', now} end", "", "ComesTwice"},
+		{"an export of lost state", "seal.go", "case m.record.lost:", "case false:", "WhatIsNotCertain"},
+		{"an export does not look at the beats", "export.go", "for key := range m.state.Beats {", "for key := range map[string]bool{} {", "WhatIsNotCertain"},
+		{"an export without the floor", "export.go", "greatest := max(m.record.floor, m.state.Floor)", "greatest := int64(0)", "FloorIsShared"},
+		{"the floor stays with its proxy", "lua/id.lua", "    redis.call('HSET', key, 'floor', ARGV[4])\n", "", "FloorIsShared"},
+		{"the floor of others is not read", "beat.go", "	s.clock.see(0, min(floor, backend.MaxToken-1))\n", "	_ = floor\n", "FloorIsShared"},
+		{"an import without the tokens of the file", "import.go", "max(m.record.floor, from.Totals.GreatestToken)", "m.record.floor", "AnInterrupted|MovingThere"},
+		{"half an import is served", "lua/put.lua", "'seq', '0', 'x', mark)", "'seq', '0')", "AnInterrupted"},
+		{"a proxy does not look for a seal", "watch.go", "		w.sealed = r.seal\n", "", "AnInterrupted|Sealed"},
+		{"an import writes again what is served", "import.go", "if m.record.state != sealOpening {", "if true {", "AnInterrupted"},
+		{"an import into what is there", "import.go", "if err == nil && len(found) > 0 {", "if false {", "AnImport"},
+		{"an import over other keys without an id", "import.go", "case !empty:", "case !empty && false:", "AnImport"},
+		{"an import does not count its pools", "import.go", "if p.o.MaxPools > 0 {", "if false {", "AnImport"},
+		{"an import of any file goes on", "import.go", "case state == sealImporting && m.record.file == m.mark:", "case state == sealImporting:", "AnInterrupted"},
+		{"beats keep their names", "seal.go", "				pipe.HSet(ctx, key, \"gen\", rand.Text()[:12])\n", "", "Sealed"},
+		{"half an import is reopened", "seal.go", "case sealExporting, sealExported:\n			if id", "case sealExporting, sealExported, sealImporting:\n			if id", "AnInterrupted"},
+		{"reopened while its file can be imported", "seal.go", "			if err := voided(); err != nil {\n				return err\n			}\n", "", "AnExport"},
+		{"reopened with any file", "seal.go", "if id != \"\" && id != m.record.file {", "if false {", "AnExport"},
+
 		{"a clock beyond all tokens is believed", "servertime.go", "return micros < backend.MaxToken", "return micros < backend.MaxToken || micros > 0", "ClockFar"},
 		{"tokens are made of a clock beyond them", "lua/prelude.lua", "then return {'CLOCK', now} end", "then do end end", "ClockFar"},
 		{"a pause is forgotten over a restart", "statefile.go", "json:\"paused,omitzero\"", "json:\"-\"", "OutlivesTheProxy"},

@@ -1,10 +1,10 @@
 -- acquire: ttl ms, retention ms, floor, server microseconds before which nothing is granted, what was judged,
 -- the longest lease in ms, answered nonces...
--- -> GRANTED token expires_ms | HELD token | STRANGE value | EXHAUSTED | EARLY | JUDGE | NOBEAT | LATE | GIVENUP
+-- -> GRANTED token expires_ms | HELD token | STRANGE value | EXHAUSTED | EARLY | JUDGE | NOBEAT | SEALED | LATE | GIVENUP
 --
 -- Fields of a lock: t its last token; r the retention that it was granted with, while it is not released.
 local ttl, retention, floor, earliest, judged, longest = ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[9]
-local fields = try('HMGET', key, 't', 'r', record)
+local fields = try('HMGET', key, 't', 'r', record, 'x')
 if fields.err then return fields end -- the key is somebody else's
 local last, answer = fields[1] or '0', fields[3]
 local held, odd = lease(last, fields[2], longest)
@@ -19,6 +19,7 @@ if answer then
     if not less(said[1], not_after) then return {'GIVENUP', now} end
 end
 if less(not_after, now) then return {'LATE', now} end
+if fields[4] then return decline('SEALED') end
 
 if odd then return decline('STRANGE', odd) end
 if held then return decline('HELD', last) end

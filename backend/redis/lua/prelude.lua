@@ -9,6 +9,9 @@
 --
 -- The field '!' .. nonce of the hash is what the call was answered, as "not_after word ...", or
 -- "not_after x" for a call that was given up: then no copy of it may do anything.
+--
+-- The field x of a lock, a pool or a beat seals it: an export has told what it is, or an import is not
+-- complete. Calls are SEALED then and change nothing; on a sealed beat's master nothing new is made.
 
 local key, nonce, not_after, copied = KEYS[1], ARGV[1], ARGV[2], ARGV[3] == '1'
 local record = '!' .. nonce
@@ -63,25 +66,6 @@ end
 -- master or cannot write refuses. Its data may be old: no answer may rest on it.
 local function refusal() return first('HDEL', key, '!') end
 
--- unjudged is for what would be wrong on a server without its data: making a pool, granting a lock without a
--- token. It gives an answer unless this process with this history is the one that the proxy has judged
--- (a connection proves neither) and the beat that tells of its data is still there. It changes nothing.
--- judged is 'run_id replid beat key-of-the-beat'. That key is read without being declared: it is on this
--- master, but seldom in the slot of the script's own key.
-local function unjudged(judged)
-    local run, repl, name, beat = string.match(judged, '^(%S+) (%S+) (%S+) (.*)$')
-    if not run then return {'JUDGE', now} end
-    local server, replication = try('INFO', 'server'), try('INFO', 'replication')
-    if type(server) == 'table' then return server end
-    if type(replication) == 'table' then return replication end
-    if not string.find(server, '\nrun_id:' .. run .. '\r', 1, true) then return {'JUDGE', now} end
-    if not string.find(replication, '\nmaster_replid:' .. repl .. '\r', 1, true) then return {'JUDGE', now} end
-    local gen = try('HMGET', beat, 'gen')
-    if gen.err then return {err = 'TRYAGAIN the beat of this master cannot be read: ' .. gen.err} end
-    if not gen[1] then return refusal() or {'NOBEAT', now} end
-    if gen[1] ~= name then return {'JUDGE', now} end
-end
-
 -- live tells whether the lock has a holder; retention is its field r. A key lives for lease +
 -- retention: no deadline is stored, because MIGRATE carries times to live but not clocks.
 local function live(retention) return retention and redis.call('PTTL', key) > tonumber(retention) end
@@ -122,6 +106,26 @@ local function decline(...)
     if refused then return refused end
     keep()
     return {reply[1], now, unpack(reply, 2)}
+end
+
+-- unjudged is for what would be wrong on a server without its data: making a pool, granting a lock without a
+-- token. It gives an answer unless this process with this history is the one that the proxy has judged
+-- (a connection proves neither) and the beat that tells of its data is still there. It changes nothing.
+-- judged is 'run_id replid beat key-of-the-beat'. That key is read without being declared: it is on this
+-- master, but seldom in the slot of the script's own key.
+local function unjudged(judged)
+    local run, repl, name, beat = string.match(judged, '^(%S+) (%S+) (%S+) (.*)$')
+    if not run then return {'JUDGE', now} end
+    local server, replication = try('INFO', 'server'), try('INFO', 'replication')
+    if type(server) == 'table' then return server end
+    if type(replication) == 'table' then return replication end
+    if not string.find(server, '\nrun_id:' .. run .. '\r', 1, true) then return {'JUDGE', now} end
+    if not string.find(replication, '\nmaster_replid:' .. repl .. '\r', 1, true) then return {'JUDGE', now} end
+    local gen = try('HMGET', beat, 'gen', 'x')
+    if gen.err then return {err = 'TRYAGAIN the beat of this master cannot be read: ' .. gen.err} end
+    if gen[2] then return decline('SEALED') end
+    if not gen[1] then return refusal() or {'NOBEAT', now} end
+    if gen[1] ~= name then return {'JUDGE', now} end
 end
 
 -- forget drops the answers that have arrived, whose nonces are ARGV[from] and on, and of

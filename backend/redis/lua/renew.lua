@@ -1,7 +1,7 @@
 -- renew: token, ttl ms, the longest lease in ms, answered nonces...
--- -> YES token | NO token | STRANGE value | LATE | GIVENUP
+-- -> YES token | NO token | STRANGE value | SEALED | LATE | GIVENUP
 local token, ttl, longest = ARGV[4], tonumber(ARGV[5]), ARGV[6]
-local fields = try('HMGET', key, 't', 'r', record)
+local fields = try('HMGET', key, 't', 'r', record, 'x')
 if fields.err then return fields end -- the key is somebody else's
 local last, retention, answer = fields[1] or '0', fields[2], fields[3]
 if answer then
@@ -10,6 +10,7 @@ if answer then
     return {said[2], now, said[3] or last}
 end
 if less(not_after, now) then return {'LATE', now} end
+if fields[4] then return decline('SEALED') end
 
 local held, odd = lease(last, retention, longest)
 if odd then return decline('STRANGE', odd) end
