@@ -21,7 +21,7 @@ ARGS ?=
 HOTPATHS = ^Benchmark(RelayFrames|PlanLookup|PlanShape|Plan|AcquireRelease|ClaimHotPool|Encode|Step)$$
 
 # Programs under testdata, which ./... leaves out.
-PROGRAMS = ./testdata/clients/... ./testdata/bench/... ./backend/inprocess/testdata/mutants ./backend/redis/testdata/mutants ./internal/torture/testdata/mutants
+PROGRAMS = ./testdata/clients/... ./testdata/bench/...
 
 GOLANGCI_VERSION = v2.15.0
 # A linter built by an older Go refuses a newer one's code.
@@ -97,7 +97,5 @@ deps: ## gets a PostgreSQL to compare with, a Redis, and the clients (apt-get, n
 kill: ## kills the server ten times in the middle of 10,000 claims each and counts: a minute or two
 	$(GO) test -count=1 -run '^TestKilledWhileSelling$$' -v $(TESTFLAGS) ./cmd/raisinproxy -kill.rounds=10 -kill.claims=10000
 
-mutants: ## breaks the stores in some 250 ways and wants each noticed, by unit tests and by histories: an hour
-	$(GO) run ./backend/inprocess/testdata/mutants $(ARGS)
-	$(GO) run ./backend/redis/testdata/mutants $(ARGS)
-	$(GO) run ./internal/torture/testdata/mutants $(ARGS)
+mutants: ## breaks the stores in some 300 ways and wants each noticed by a test; ARGS="-suite redis -run nonce", ARGS=-list
+	$(GO) run ./internal/mutants $(ARGS)

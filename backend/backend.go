@@ -116,6 +116,9 @@ var (
 	ErrStateLost = errors.New("lock backend lost acknowledged state")
 	// ErrPoolMissing is an ErrStateLost: the state was accepted as it was found, and the pool is not in it.
 	ErrPoolMissing = fmt.Errorf("pool is missing: %w", ErrStateLost)
+	// ErrMoved: pools and leases were exported, so that another store has them, or are being imported.
+	// Nothing changed.
+	ErrMoved = errors.New("pools and leases are being moved, or were moved to another store")
 	// ErrTokensExhausted: the next token would reach MaxToken. Nothing changed.
 	ErrTokensExhausted = errors.New("fencing tokens exhausted")
 )
@@ -126,4 +129,12 @@ type PoolValueError struct{ Pool, Value string }
 
 func (e *PoolValueError) Error() string {
 	return fmt.Sprintf("pool %q has the value %q, which is no count of units", e.Pool, e.Value)
+}
+
+// LockValueError is a lock with a value that somebody else than a backend has written, so that nobody can tell whether
+// it is held. Nothing changed.
+type LockValueError struct{ Key, Value string }
+
+func (e *LockValueError) Error() string {
+	return fmt.Sprintf("lock %q has %q, which is no lease that was granted", e.Key, e.Value)
 }

@@ -3,9 +3,10 @@ package pgwire
 import (
 	"errors"
 
-	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/pgwire/upstream"
+	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner"
 	"raisinproxy/sqlfuncs/pgerr"
 )
@@ -14,7 +15,7 @@ import (
 // other, each where it belongs, in one implicit transaction of the upstream's, as a
 // query without ours would run there.
 type batch struct {
-	s *session
+	s *proxied
 	// hidden: the upstream is in a transaction block that the client did not begin.
 	hidden bool
 	// standard: standard_conforming_strings when the query came, by which all of it is
@@ -24,10 +25,10 @@ type batch struct {
 
 // queryBatch answers the query and leaves the upstream in the transaction that the
 // client is told of.
-func (s *session) queryBatch(script *planner.Script) {
+func (s *proxied) queryBatch(script *planner.Script) {
 	s.announce(script)
 	s.holdParameters()
-	b := &batch{s: s, standard: s.standard}
+	b := &batch{s: s, standard: s.view.standard}
 	err := b.run(script)
 	if err == nil && b.hidden {
 		err = b.commit()
@@ -44,17 +45,17 @@ func (s *session) queryBatch(script *planner.Script) {
 // commit ends the transaction that the client did not begin. The last statement is not
 // complete before that.
 func (b *batch) commit() error {
-	tag := b.s.out.takeTag()
+	tag := b.s.client.Out.TakeTag()
 	b.s.unit.deciding = true
 	if err := b.control("COMMIT"); err != nil {
 		return err
 	}
-	b.s.out.buf = append(b.s.out.buf, tag...)
+	b.s.client.Out.Buf = append(b.s.client.Out.Buf, tag...)
 	return nil
 }
 
 func (b *batch) run(script *planner.Script) error {
-	if b.s.up.inSeries() {
+	if b.s.up.IsOpen() {
 		if err := b.leaveSeries(); err != nil {
 			return err
 		}
@@ -62,7 +63,7 @@ func (b *batch) run(script *planner.Script) error {
 	defer func() { b.s.unit.whole = false }()
 	for _, st := range script.Statements {
 		b.s.followTransaction()
-		if b.s.txState() == failed && !st.EndsTransaction() {
+		if b.s.txState() == wire.FailedBlock && !st.EndsTransaction() {
 			return errAborted
 		}
 		if err := b.begin(); err != nil {
@@ -84,7 +85,7 @@ func (b *batch) run(script *planner.Script) error {
 func (b *batch) leaveSeries() error {
 	level, warned, refused, err := b.runInSeries("SHOW client_min_messages") // a query would take a snapshot
 	if err == nil && level == "error" {
-		return errors.Join(errMuteSeries, b.s.abortUpstream())
+		return errors.Join(errMuteSeries, b.s.conv.Abort())
 	}
 	if err == nil && !refused {
 		_, warned, refused, err = b.runInSeries("BEGIN")
@@ -102,30 +103,26 @@ var errMuteSeries = pgerr.Newf(codes.FeatureNotSupported, "a query with a raisin
 // runInSeries runs a command in the open series, and tells the first value of its result,
 // whether it had a warning, and whether the series has failed, by it or before.
 func (b *batch) runInSeries(sql string) (value string, warned, refused bool, err error) {
-	fs, err := b.s.ask(statement(controlName, sql)...)
-	if err != nil {
-		return "", false, false, err
-	}
-	for _, frame := range fs.split() {
-		switch frame[0] {
-		case 'D':
-			value = string(readRow(frame[frameHeader:])[0])
-		case 'N':
-			warned = true
-		case 'E':
+	err = b.s.conv.Say(upstream.Part{
+		Messages: upstream.Run(upstream.Control, sql, nil, nil),
+		Notice:   func([]byte) { warned = true },
+		Fail: func([]byte) error {
 			refused = true
-			b.s.up.failSeries()
-		}
-	}
-	return value, warned, refused, nil
+			return nil
+		},
+		Visit: func(kind byte, body []byte) error {
+			if kind == 'D' {
+				value = string(wire.ReadRow(body)[0])
+			}
+			return nil
+		},
+	})
+	return value, warned, refused, err
 }
-
-// controlName is the statement of the commands that the client does not know of.
-const controlName = "_raisin_control"
 
 // begin makes sure that there is a transaction.
 func (b *batch) begin() error {
-	if status, _ := b.s.up.transaction(); status != statusIdle {
+	if status, _ := b.s.up.Transaction(); status != wire.StatusIdle {
 		return nil
 	}
 	b.hidden = true
@@ -135,12 +132,12 @@ func (b *batch) begin() error {
 // failed tells the client of an error, and makes the upstream's transaction what it
 // would be after it. It returns an error only if the upstream is lost.
 func (b *batch) failed(err error) error {
-	theirs, ok := errors.AsType[*upstreamError](err)
-	if b.s.up.isLost() && !ok {
+	theirs, ok := errors.AsType[*upstream.Error](err)
+	if b.s.up.IsLost() && !ok {
 		return err
 	}
-	if status, _ := b.s.up.transaction(); ok && status == statusIdle && !b.hidden { // it is that of a COMMIT
-		theirs.response.Detail = withDetail(theirs.response.Detail, b.s.text.best(describe("The block took: ", b.s.unit.block)))
+	if status, _ := b.s.up.Transaction(); ok && status == wire.StatusIdle && !b.hidden { // it is that of a COMMIT
+		theirs.Response.Detail = withDetail(theirs.Response.Detail, b.s.view.text.Best(describe("The block took: ", b.s.unit.block)))
 	}
 	b.s.fail(err)
 	if b.s.over {
@@ -148,24 +145,24 @@ func (b *batch) failed(err error) error {
 	}
 	abort := b.s.mustAbort
 	b.s.mustAbort = false
-	if b.s.up.inSeries() {
+	if b.s.up.IsOpen() {
 		if err := b.s.closeSeries(); err != nil {
 			return err
 		}
 	}
-	switch status, _ := b.s.up.transaction(); {
-	case status == statusIdle: // a COMMIT that failed has rolled back
+	switch status, _ := b.s.up.Transaction(); {
+	case status == wire.StatusIdle: // a COMMIT that failed has rolled back
 		return nil
 	case b.hidden:
 		return b.control("ROLLBACK")
 	case abort:
-		return b.s.abortUpstream()
+		return b.s.conv.Abort()
 	}
 	return nil
 }
 
 func (b *batch) statement(st *planner.Statement) error {
-	if (st.Mentions || b.s.isOurStatement(st)) && b.s.up.dirty && !b.s.involved(st) {
+	if (st.Mentions || b.s.isOurStatement(st)) && b.s.settingsStale && !b.s.involved(st) {
 		if err := b.s.askFacts(); err != nil {
 			return err
 		}
@@ -205,7 +202,7 @@ func (b *batch) transaction(t *planner.Transaction, st *planner.Statement) error
 			}
 		}
 		b.hidden = false // from here on the client has begun it
-		b.s.out.commandComplete(t.Tag)
+		b.s.client.Out.CommandComplete(t.Tag)
 		return nil
 	case planner.Commit, planner.Rollback:
 		if t.Chain {
@@ -231,23 +228,18 @@ func (b *batch) end(st *planner.Statement) error {
 // relay sends one statement upstream and passes its answers on. In its query before
 // characters stand before it.
 func (b *batch) relay(text string, before int) error {
-	if b.s.refresh(); b.standard != b.s.standard {
+	if b.s.refresh(); b.standard != b.s.view.standard {
 		text = planner.Portable(text, b.standard)
 	}
-	encoded, err := b.s.text.toClient(text)
+	encoded, err := b.s.view.text.ToClient(text)
 	if err != nil {
 		return err
 	}
-	b.s.up.dirty = true
-	messages := append(b.s.takeStale(), &pgproto3.Query{String: encoded})
-	return b.s.stream(encode(messages...), untilReady, func(kind byte, body []byte) error {
+	b.s.settingsStale = true
+	return b.s.conv.StreamQuery(encoded, func(kind byte, body []byte) error {
 		switch kind {
 		case 'E':
-			err := refusal(body)
-			if f, ok := errors.AsType[*upstreamError](err); ok && f.response.Position > 0 {
-				f.response.Position += int32(before)
-			}
-			return err
+			return shifted(body, before)
 		case 'Z', '3':
 			return nil
 		}
@@ -257,15 +249,15 @@ func (b *batch) relay(text string, before int) error {
 }
 
 // control sends a command upstream that the client does not know of.
-func (b *batch) control(text string) error { return b.s.commandUpstream(text) }
+func (b *batch) control(text string) error { return b.s.conv.Command(text) }
 
 // isOurStatement says whether a statement is about a prepared statement of ours.
-func (s *session) isOurStatement(st *planner.Statement) bool {
+func (s *proxied) isOurStatement(st *planner.Statement) bool {
 	switch a := st.Action.(type) {
 	case *planner.Execute:
-		return s.statements[nameKey(a.Name)] != nil
+		return s.objects.statements[nameKey(a.Name)] != nil
 	case *planner.Deallocate:
-		return a.Name != "" && s.statements[nameKey(a.Name)] != nil
+		return a.Name != "" && s.objects.statements[nameKey(a.Name)] != nil
 	}
 	return s.executesWithin(st) || s.preparesOurs(st) || isEmptyBranch(st)
 }

@@ -1,11 +1,10 @@
 package pgwire
 
 import (
-	"slices"
-
-	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/pgwire/upstream"
+	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
@@ -15,10 +14,6 @@ import (
 // prepared, and again before it runs: by then somebody may have made a volatile function,
 // or a view, of what was none.
 
-// certainName begins the names of the statements that ask. They stay prepared, since
-// planning them costs many times what executing them does.
-const certainName = "_raisin_certain_"
-
 // factReader reads whether facts hold.
 type factReader struct {
 	facts   []planner.Fact
@@ -27,52 +22,29 @@ type factReader struct {
 	foiled  bool
 }
 
-func (s *session) factReader(m *planner.Mixed) *factReader {
+func (s *proxied) factReader(m *planner.Mixed) *factReader {
 	return &factReader{facts: m.Facts, first: len(m.Facts)}
 }
 
-// sayFacts asks for the facts that a plan rests on, if there are any.
-func (s *session) sayFacts(c *conversation, m *planner.Mixed, facts *factReader) error {
+// ask asks for the facts that a plan rests on, if there are any.
+func (s *proxied) ask(m *planner.Mixed, facts *factReader) ([]upstream.Part, error) {
 	q := &m.FactQuery
 	if q.SQL == "" {
-		return nil
+		return nil, nil
 	}
-	values, types := make([]rawValue, len(q.Parameters)), make([]uint32, len(q.Parameters))
+	values, types := make([]wire.RawValue, len(q.Parameters)), make([]uint32, len(q.Parameters))
 	for i, parameter := range q.Parameters {
-		encoded, err := s.text.toClient(parameter)
+		encoded, err := s.view.text.ToClient(parameter)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		values[i], types[i] = rawValue{value: []byte(encoded)}, uint32(datum.Text)
+		values[i], types[i] = wire.RawValue{Value: []byte(encoded)}, uint32(datum.Text)
 	}
-	s.say(c, certainName+q.Name, q.SQL, values, types, func(row [][]byte) {
+	return []upstream.Part{s.conv.Ask("certain_"+q.Name, q.SQL, values, types, func(row [][]byte) {
 		for i, column := range row[:len(m.Facts)] {
 			facts.note(i, string(column) == "t")
 		}
-	})
-	return nil
-}
-
-// say asks a question of ours that has one row as its answer, by a statement that stays
-// prepared.
-func (s *session) say(c *conversation, name, sql string, values []rawValue, types []uint32, answer func(row [][]byte)) {
-	messages := s.asking.drop(name)
-	if !s.asking.isPrepared(name, s.up) {
-		messages = append(messages, &pgproto3.Close{ObjectType: 'S', Name: name}, &pgproto3.Parse{Name: name, Query: sql, ParameterOIDs: types})
-	}
-	c.say(nil, func(kind byte, body []byte) error {
-		switch kind {
-		case '1':
-			s.asking.prepared(name, s.up)
-		case 'D':
-			answer(readRow(body))
-		}
-		return nil
-	}, append(messages,
-		&pgproto3.Close{ObjectType: 'P', Name: name},
-		bindRaw(name, name, values, nil, nil),
-		&pgproto3.Execute{Portal: name},
-		&pgproto3.Close{ObjectType: 'P', Name: name})...)
+	})}, nil
 }
 
 func (r *factReader) note(fact int, holds bool) {
@@ -85,56 +57,19 @@ func (r *factReader) note(fact int, holds bool) {
 	}
 }
 
-// asking are the statements that a session keeps prepared for its own questions.
-type asking struct {
-	names []string // the newest last
-	up    *relay
-	drops int64 // how often the upstream had dropped all statements when they were prepared
-}
-
-// maxAsking bounds how many are kept. Statements of the same form share one.
-const maxAsking = 64
-
-func (a *asking) isPrepared(name string, up *relay) bool {
-	return slices.Contains(a.names, name) && a.up == up && a.drops == up.dropped.Load()
-}
-
-func (a *asking) prepared(name string, up *relay) {
-	if drops := up.dropped.Load(); a.up != up || a.drops != drops {
-		*a = asking{up: up, drops: drops}
-	}
-	a.names = append(a.names, name)
-}
-
-// drop makes room for another.
-func (a *asking) drop(name string) []pgproto3.FrontendMessage {
-	if len(a.names) < maxAsking || slices.Contains(a.names, name) {
-		return nil
-	}
-	oldest := a.names[0]
-	a.names = a.names[1:]
-	return []pgproto3.FrontendMessage{&pgproto3.Close{ObjectType: 'S', Name: oldest}}
-}
-
-// forget is called when one is not there that should be: a function of the client's has
-// dropped all statements, for example.
-func (a *asking) forget() { a.names = nil }
-
 // runFoiled runs a statement that is certain to fail before PostgreSQL would call
 // anything, so that the error is PostgreSQL's own. Nothing was called for it: that it
 // succeeds must not be seen.
-func (s *session) runFoiled(p *portal, opening []pgproto3.FrontendMessage) error {
-	fs, err := s.ask(append(opening, &pgproto3.Execute{Portal: p.upstream, MaxRows: 1})...)
-	if err != nil {
-		return err
-	}
-	return s.each(fs, func(kind byte, body []byte) error {
-		switch kind {
-		case 'E':
-			return s.fetchFailure(p, body)
-		case 'C', 's', 'I':
-			return pgerr.Newf(codes.Internal, "a statement succeeded that was certain to fail, so that its calls were not made")
-		}
-		return nil
+func (s *proxied) runFoiled(p *portal, opening upstream.Messages) error {
+	return s.conv.Say(upstream.Part{
+		Messages: append(opening, upstream.Fetch(p.upstream, 1)...),
+		Fail:     func(body []byte) error { return s.fetchFailure(p, body) },
+		Visit: func(kind byte, _ []byte) error {
+			switch kind {
+			case 'C', 's', 'I':
+				return pgerr.Newf(codes.Internal, "a statement succeeded that was certain to fail, so that its calls were not made")
+			}
+			return nil
+		},
 	})
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"raisinproxy/pgwire/wire"
 	"raisinproxy/sqlfuncs"
 )
 
@@ -12,104 +13,25 @@ import (
 // the client has read of it, and may give it back. The COMMIT itself is relayed.
 
 // tellBlock lets the relay know what the calls of the open block took.
-func (s *session) tellBlock() {
-	if s.up == nil {
-		return
-	}
+func (s *proxied) tellBlock() {
 	if len(s.unit.block) == 0 {
-		s.up.block.Store(nil)
+		s.up.OnFailedCommit(nil)
 		return
 	}
-	took := slices.Clone(s.unit.block)
-	s.up.block.Store(&took)
-}
-
-// passOn takes note of what is in b. It returns what can be passed on, and of how much of b
-// that is.
-func (r *relay) passOn(b []byte, to *captured) (out []byte, used int) {
-	used = r.advance(b, to)
-	out = b[:used]
-	for to == nil && r.left == 0 {
-		n, _ := r.failedCommit(b[used:])
-		if n == 0 {
-			break
-		}
-		out = append(slices.Clip(out), r.amend(b[used:used+n])...)
-		used += n
-		more := r.advance(b[used:], to)
-		out = append(out, b[used:used+more]...)
-		used += more
+	took, up := slices.Clone(s.unit.block), s.up
+	tell := func(e *pgproto3.ErrorResponse) {
+		e.Detail = withDetail(e.Detail, wire.TranscoderFor(up.Param("client_encoding")).Best(describe("The block took: ", took)))
 	}
-	return out, used
-}
-
-// failedCommit is the length of the frames from an error to the ReadyForQuery after it, if
-// the error is that of a COMMIT whose block took something. wait: they have to be there
-// as a whole to tell.
-func (r *relay) failedCommit(b []byte) (length int, wait bool) {
-	if r.block.Load() == nil || len(b) < frameHeader || b[0] != 'E' || !r.endsBlock() {
-		return 0, false
-	}
-	for {
-		frame := b[length:]
-		if len(frame) < frameHeader || frameLength(frame) > len(frame) {
-			return 0, len(b) < relayBytes/2
-		}
-		frame = frame[:frameLength(frame)]
-		length += len(frame)
-		switch {
-		case frame[0] == 'E' && endsSession(frame[frameHeader:]):
-			return 0, false
-		case frame[0] == 'Z' && frame[frameHeader] == statusIdle:
-			return length, false
-		case frame[0] == 'Z':
-			return 0, false
-		}
-	}
-}
-
-// endsBlock says whether a block is open and ReadyForQuery is to come after an error: one amid
-// a series has the upstream drop a Query that ends it, and wait for a Sync.
-func (r *relay) endsBlock() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.status != statusBlock || len(r.series) == 0 {
-		return false
-	}
-	s := &r.series[0]
-	return s.end == 'S' || s.end == 'Q' && s.answers == 0
-}
-
-// amend takes note of these frames and adds to the error in them.
-func (r *relay) amend(b []byte) (out []byte) {
-	took := *r.block.Load()
-	for _, frame := range frames(b).split() {
-		r.note(nil, frame[0], frame[frameHeader:])
-		e := &pgproto3.ErrorResponse{}
-		if frame[0] != 'E' || e.Decode(frame[frameHeader:]) != nil {
-			out = append(out, frame...)
-			continue
-		}
-		e.Detail = withDetail(e.Detail, r.text().best(describe("The block took: ", took)))
-		out, _ = e.Encode(out) // decoded, and a little longer
-	}
-	return out
-}
-
-// text converts to the client's encoding.
-func (r *relay) text() transcoder {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return transcoderFor(r.params["client_encoding"])
+	up.OnFailedCommit(tell)
 }
 
 // mayHaveCommitted says whether a connection was lost while it may have committed a block
 // that took something, and what that was.
-func (s *session) mayHaveCommitted() (took []sqlfuncs.Effect, unknown bool) {
+func (s *proxied) mayHaveCommitted() (took []sqlfuncs.Effect, unknown bool) {
 	switch {
 	case s.unit.open() && s.unit.deciding:
 		return s.unit.effects, true
-	case len(s.unit.block) > 0 && s.up != nil && s.up.pendingEnd():
+	case len(s.unit.block) > 0 && s.up.OwesReady():
 		return s.unit.block, true
 	}
 	return nil, false

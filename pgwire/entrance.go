@@ -45,21 +45,21 @@ func newEntrance(maxConnections int) *entrance {
 func (e *entrance) enter(s *session) (crowdedOut *session) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	s.place = e.waiting.PushBack(s)
-	e.count(s.network, 1)
+	s.login.place = e.waiting.PushBack(s)
+	e.count(s.login.network, 1)
 	if e.limit == 0 || e.waiting.Len() <= e.limit {
 		return nil
 	}
 	longest := e.longest()
 	e.remove(longest)
-	longest.crowded.Store(true) // before it can have left by itself
+	longest.login.crowded.Store(true) // before it can have left by itself
 	return longest
 }
 
 // longest is whoever has waited longest of the network with the most.
 func (e *entrance) longest() *session {
 	at := e.waiting.Front()
-	for e.from[at.Value.(*session).network] < e.most {
+	for e.from[at.Value.(*session).login.network] < e.most {
 		at = at.Next()
 	}
 	return at.Value.(*session)
@@ -69,15 +69,15 @@ func (e *entrance) longest() *session {
 func (e *entrance) leave(s *session) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if s.place != nil {
+	if s.login.place != nil {
 		e.remove(s)
 	}
 }
 
 func (e *entrance) remove(s *session) {
-	e.waiting.Remove(s.place)
-	s.place = nil
-	e.count(s.network, -1)
+	e.waiting.Remove(s.login.place)
+	s.login.place = nil
+	e.count(s.login.network, -1)
 }
 
 // count notes one more or one less of a network.

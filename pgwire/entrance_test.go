@@ -10,7 +10,8 @@ import (
 // entered is a session from an address that has entered.
 func entered(t *testing.T, e *entrance, address string) (s, crowdedOut *session) {
 	t.Helper()
-	s = &session{network: netip.MustParseAddr(address)}
+	s = &session{}
+	s.login.network = netip.MustParseAddr(address)
 	return s, e.enter(s)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/jeroenrinzema/psql-wire/codes"
 
 	"raisinproxy/pgwire/settings"
+	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
@@ -23,11 +24,9 @@ var _ planner.Env = (*session)(nil)
 
 // Call evaluates one call.
 func (s *session) Call(f *sqlfuncs.Function, args []datum.Datum) (sqlfuncs.Row, error) {
-	if s.server.cfg.Upstream == nil {
-		s.refresh() // the statement itself may have changed the branch
-	}
-	if s.text.unsafe { // since the statement was prepared
-		return sqlfuncs.Row{}, errEncoding
+	s.handler.beforeCall()
+	if s.view.text.Unsafe { // since the statement was prepared
+		return sqlfuncs.Row{}, wire.ErrEncoding
 	}
 	if s.caller.Scope.Branch == "" { // the upstream takes that for a setting; nothing may be taken for another branch
 		return sqlfuncs.Row{}, errEmptyBranch
@@ -88,28 +87,28 @@ func (s *session) Now(kind planner.TimeKind) time.Time {
 	if kind == planner.ClockTime {
 		return s.server.cfg.Now()
 	}
-	if s.now.IsZero() {
-		s.now = s.server.cfg.Now()
+	if s.tx.now.IsZero() {
+		s.tx.now = s.server.cfg.Now()
 	}
-	if s.started.IsZero() {
-		s.started = s.now
+	if s.tx.started.IsZero() {
+		s.tx.started = s.tx.now
 	}
 	if kind == planner.TransactionTime {
-		return s.started
+		return s.tx.started
 	}
-	return s.now
+	return s.tx.now
 }
 
 // Setting reads a run-time parameter.
 func (s *session) Setting(name string) (string, bool) {
-	value, ok, err := s.vars.Lookup(name)
+	value, ok, err := s.view.vars.Lookup(name)
 	return value, ok && err == nil
 }
 
 // Settings are the rows of pg_settings.
 func (s *session) Settings() []planner.Setting {
 	var all []planner.Setting
-	for _, d := range s.vars.Describe() {
+	for _, d := range s.view.vars.Describe() {
 		all = append(all, planner.Setting{
 			Name: d.Name, Setting: d.Setting, Unit: d.Unit, Description: d.Text, Context: d.Context, Type: d.Kind, Min: d.Min, Max: d.Max, Enum: d.Enum,
 		})
@@ -119,16 +118,16 @@ func (s *session) Settings() []planner.Setting {
 
 // SetSetting is set_config.
 func (s *session) SetSetting(name, value string, local bool) (string, error) {
-	if err := s.vars.Set(name, value, local); err != nil {
+	if err := s.view.vars.Set(name, value, local); err != nil {
 		return "", err
 	}
 	s.passNotices()
-	return s.vars.Show(name)
+	return s.view.vars.Show(name)
 }
 
 // passNotices sends what a change of a setting has to say.
 func (s *session) passNotices() {
-	for _, n := range s.vars.TakeNotices() {
+	for _, n := range s.view.vars.TakeNotices() {
 		s.report(n)
 	}
 }
@@ -136,14 +135,14 @@ func (s *session) passNotices() {
 // show makes the rows of SHOW.
 func (s *session) show(action planner.Action) ([][]datum.Datum, error) {
 	if show, ok := action.(*planner.Show); ok {
-		value, err := s.vars.Show(show.Name)
+		value, err := s.view.vars.Show(show.Name)
 		if err != nil {
 			return nil, err
 		}
 		return [][]datum.Datum{{datum.OfText(value)}}, nil
 	}
 	var rows [][]datum.Datum
-	for _, r := range s.vars.All() {
+	for _, r := range s.view.vars.All() {
 		rows = append(rows, []datum.Datum{datum.OfText(r.Name), datum.OfText(r.Setting), datum.OfText(r.Description)})
 	}
 	return rows, nil
@@ -153,19 +152,16 @@ func (s *session) show(action planner.Action) ([][]datum.Datum, error) {
 func (s *session) command(st *planner.Statement) (tag string, err error) {
 	switch a := st.Action.(type) {
 	case *planner.Transaction:
-		if s.server.cfg.Upstream != nil {
-			return s.controlHeld(st, a)
-		}
-		return s.control(a)
+		return s.handler.controlTransaction(st, a)
 	case *planner.Set:
 		return a.Tag, s.set(a)
 	case *planner.ResetAll:
-		s.vars.ResetAll()
+		s.view.vars.ResetAll()
 		return "RESET", nil
 	case *planner.Prepare:
 		return "PREPARE", s.keep(a.Name, a.Statement)
 	case *planner.PrepareMixed:
-		return "PREPARE", s.prepareMixed(st, a)
+		return "PREPARE", s.handler.prepareSplit(st, a)
 	case *planner.Deallocate:
 		return s.deallocate(a.Name)
 	case *planner.Discard:
@@ -179,16 +175,16 @@ func (s *session) command(st *planner.Statement) (tag string, err error) {
 }
 
 func (s *session) set(a *planner.Set) error {
-	if a.TransactionOnly && s.txState() == implicit && !s.batch {
+	if a.TransactionOnly && s.txState() == wire.ImplicitTransaction && !s.tx.batch {
 		s.warn(codes.NoActiveSQLTransaction, a.Warn+" can only be used in transaction blocks")
 	}
 	for _, m := range a.Modes {
 		var err error
 		switch {
 		case m.Default && a.Tag == "RESET":
-			err = s.vars.Reset(m.Name)
+			err = s.view.vars.Reset(m.Name)
 		case m.Default:
-			err = s.vars.SetToDefault(m.Name, a.Local)
+			err = s.view.vars.SetToDefault(m.Name, a.Local)
 		default:
 			err = s.setMode(m, a.Local)
 		}
@@ -206,11 +202,11 @@ func (s *session) setMode(m planner.Mode, local bool) error {
 	for i, v := range m.Values {
 		args[i] = settings.Argument{Text: v.Text, Number: v.Number}
 	}
-	value, err := s.vars.Flatten(m.Name, args)
+	value, err := s.view.vars.Flatten(m.Name, args)
 	if err != nil {
 		return err
 	}
-	return s.vars.Set(m.Name, value, local)
+	return s.view.vars.Set(m.Name, value, local)
 }
 
 func (s *session) deallocate(name string) (tag string, err error) {
@@ -229,18 +225,18 @@ func (s *session) discard(tag string) error {
 	if tag != "DISCARD ALL" {
 		return nil // there are no plans, sequences or temporary tables of a session here
 	}
-	if s.txState() == explicit || s.batch {
+	if s.txState() == wire.InBlock || s.tx.batch {
 		return pgerr.Newf(codes.ActiveSQLTransaction, "DISCARD ALL cannot run inside a transaction block")
 	}
-	if s.pipelined {
+	if s.tx.pipelined {
 		return pgerr.Newf(codes.ActiveSQLTransaction, "DISCARD ALL cannot be executed within a pipeline")
 	}
 	s.dropNamedPortals()
 	s.dropStatements()
-	if err := s.vars.Reset("session_authorization"); err != nil {
+	if err := s.view.vars.Reset("session_authorization"); err != nil {
 		return err
 	}
-	s.vars.ResetAll()
+	s.view.vars.ResetAll()
 	return nil
 }
 
@@ -249,7 +245,7 @@ func (s *session) closeCursor(name string) (tag string, err error) {
 		s.dropNamedPortals()
 		return "CLOSE CURSOR ALL", nil
 	}
-	if s.portals[name] == nil {
+	if s.objects.portals[name] == nil {
 		return "", pgerr.Newf(codes.InvalidCursorName, "cursor \"%s\" does not exist", name)
 	}
 	s.dropNamedPortal(name)

@@ -8,7 +8,9 @@ import (
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/pgwire/drive"
 	"raisinproxy/pgwire/settings"
+	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
@@ -16,56 +18,57 @@ import (
 
 // failSeries answers an error in the extended protocol: what follows is dropped
 // up to Sync.
-func (s *session) failSeries(err error) verdict {
+func (s *session) failSeries(err error) drive.Verdict {
 	s.fail(err)
 	s.skipping = true
 	return needInput
 }
 
 // parse makes a prepared statement.
-func (s *session) parse(body []byte) verdict {
+func (s *session) parse(body []byte) drive.Verdict {
 	s.refresh() // before the text is read, which depends on settings
-	m := message{rest: body}
-	name, raw := s.name(&m), m.text()
+	m := wire.Body{Rest: body}
+	name, raw := s.name(&m), m.Text()
 	declared := noTypes
-	for range m.count() {
-		declared = append(declared, datum.Type(m.int32()))
+	for range m.Count() {
+		declared = append(declared, datum.Type(m.Int32()))
 	}
-	if bad := m.done(); bad != nil {
+	if bad := m.Done(); bad != nil {
 		return s.failSeries(bad)
 	}
-	text, err := s.text.fromClient(raw)
+	text, err := s.view.text.FromClient(raw)
 	if err != nil {
 		return s.failSeries(err)
 	}
-	script, ok := s.lookup(text, planner.Options{Standard: s.standard, Prepared: true, Types: declared})
+	script, ok := s.lookup(text, planner.Options{Standard: s.view.standard, Prepared: true, Types: declared})
 	if !ok {
 		return needPlan
 	}
 	st, err := s.prepared(script, declared)
 	asks := err == nil && mixed(st) != nil
 	if asks {
-		if v := s.mixedTurn(); v != ourTurn {
+		if v := s.handler.turnToAsk(); v != ourTurn {
 			return v
 		}
 	}
 	s.beginImplicit()
 	if len(name) == 0 {
-		s.unnamed, s.unnamedVoid = nil, true // even if the new one fails
+		s.objects.unnamed = nil // even if the new one fails
+		s.handler.shadowStatement()
 	}
 	s.announce(script)
 	if asks {
-		st, err = s.probe(st, declared)
+		st, err = s.handler.probe(st, declared)
 	}
 	if err != nil {
 		return s.failSeries(err)
 	}
 	if len(name) == 0 {
-		s.unnamed = st
+		s.objects.unnamed = st
 	} else if err := s.keep(string(name), st); err != nil {
 		return s.failSeries(err)
 	}
-	s.out.parseComplete()
+	s.client.Out.ParseComplete()
 	return needInput
 }
 
@@ -85,14 +88,14 @@ func (s *session) prepared(script *planner.Script, declared []datum.Type) (*plan
 		return nil, pgerr.Newf(codes.Syntax, "cannot insert multiple commands into a prepared statement")
 	}
 	st := script.Statements[0]
-	if s.txState() == failed && !st.EndsTransaction() {
+	if s.txState() == wire.FailedBlock && !st.EndsTransaction() {
 		return nil, errAborted
 	}
 	if err := s.wrong(st); err != nil {
 		return nil, err
 	}
 	if show, ok := st.Action.(*planner.Show); ok {
-		if _, err := s.vars.Show(show.Name); err != nil {
+		if _, err := s.view.vars.Show(show.Name); err != nil {
 			return nil, err
 		}
 	}
@@ -107,8 +110,8 @@ func (s *session) announce(script *planner.Script) {
 }
 
 // name reads the name of a statement or portal, in the client's encoding.
-func (s *session) name(m *message) []byte {
-	raw := m.text()
+func (s *session) name(m *wire.Body) []byte {
+	raw := m.Text()
 	for _, c := range raw {
 		if c >= utf8.RuneSelf {
 			return s.convertName(m, raw)
@@ -117,14 +120,14 @@ func (s *session) name(m *message) []byte {
 	return raw
 }
 
-func (s *session) convertName(m *message, raw []byte) []byte {
+func (s *session) convertName(m *wire.Body, raw []byte) []byte {
 	s.refresh()
-	name, err := s.text.fromClient(raw)
+	name, err := s.view.text.FromClient(raw)
 	if err == nil {
 		err = settings.ValidUTF8(name)
 	}
-	if err != nil && m.bad == nil {
-		m.bad = pgerr.From(err)
+	if err != nil && m.Bad == nil {
+		m.Bad = pgerr.From(err)
 	}
 	return name
 }
@@ -142,10 +145,10 @@ func errStatementExists(name string) error {
 // keep stores a named prepared statement, of the protocol or of SQL: they share
 // their names.
 func (s *session) keep(name string, st *planner.Statement) error {
-	taken := s.statements[nameKey(name)] != nil
-	if !taken && s.up != nil && s.up.named.Load() {
+	taken := s.objects.statements[nameKey(name)] != nil
+	if !taken {
 		var err error
-		if taken, err = s.upstreamHas(name, statementsThere); err != nil {
+		if taken, err = s.handler.hasStatement(name); err != nil {
 			return err
 		}
 	}
@@ -155,14 +158,14 @@ func (s *session) keep(name string, st *planner.Statement) error {
 	if err := s.roomForStatement(); err != nil {
 		return err
 	}
-	s.statements[nameKey(name)] = st
-	s.statementBytes += statementBytes(st)
+	s.objects.statements[nameKey(name)] = st
+	s.objects.statementBytes += statementBytes(st)
 	return nil
 }
 
 // statement finds a prepared statement.
 func (s *session) statement(name string) (*planner.Statement, error) {
-	if st := s.statements[nameKey(name)]; st != nil {
+	if st := s.objects.statements[nameKey(name)]; st != nil {
 		return st, nil
 	}
 	return nil, pgerr.Newf(codes.InvalidSQLStatementName, "prepared statement \"%s\" does not exist", name)
@@ -171,23 +174,23 @@ func (s *session) statement(name string) (*planner.Statement, error) {
 // statementOf is statement for a name of the protocol, where "" is the unnamed one.
 func (s *session) statementOf(name []byte) (*planner.Statement, error) {
 	switch {
-	case len(name) == 0 && s.unnamed == nil:
+	case len(name) == 0 && s.objects.unnamed == nil:
 		return nil, pgerr.Newf(codes.InvalidSQLStatementName, "unnamed prepared statement does not exist")
 	case len(name) == 0:
-		return s.unnamed, nil
+		return s.objects.unnamed, nil
 	}
-	if st := s.statements[string(nameKey(name))]; st != nil {
+	if st := s.objects.statements[string(nameKey(name))]; st != nil {
 		return st, nil
 	}
 	return s.statement(string(name)) // for its error
 }
 
 // bind makes a portal.
-func (s *session) bind(body []byte) verdict {
-	m := message{rest: body}
+func (s *session) bind(body []byte) drive.Verdict {
+	m := wire.Body{Rest: body}
 	portalName, statementName := s.name(&m), s.name(&m)
-	if m.bad != nil {
-		return s.failSeries(m.bad)
+	if m.Bad != nil {
+		return s.failSeries(m.Bad)
 	}
 	st, err := s.statementOf(statementName)
 	if err != nil {
@@ -199,14 +202,14 @@ func (s *session) bind(body []byte) verdict {
 	if err != nil {
 		return s.failSeries(err)
 	}
-	if s.txState() == failed && !st.EndsTransaction() {
+	if s.txState() == wire.FailedBlock && !st.EndsTransaction() {
 		return s.failSeries(errAborted)
 	}
 	if err := s.authorize(st); err != nil {
 		return s.failSeries(err)
 	}
 	if len(portalName) == 0 {
-		s.portalVoid = true
+		s.handler.shadowPortal()
 	}
 	p, err := s.newPortal(portalName, st)
 	if err != nil {
@@ -216,27 +219,27 @@ func (s *session) bind(body []byte) verdict {
 		s.dropPortal(p)
 		return s.failSeries(err)
 	}
-	if p != &s.unnamedPortal {
+	if p != &s.objects.unnamedPortal {
 		p.kept = portalBytes(p)
-		s.portalBytes += p.kept
+		s.objects.portalBytes += p.kept
 	}
-	s.out.bindComplete()
+	s.client.Out.BindComplete()
 	return needInput
 }
 
 // parameterValues is where the values of a Bind stand in its body.
 type parameterValues struct {
-	formats formats
+	formats wire.Formats
 	count   int
 }
 
 // parameterList reads the counts, which must fit the statement, up to the values.
-func (s *session) parameterList(m *message, st *planner.Statement, name []byte) (v parameterValues, err error) {
-	s.codes = readFormats(m, s.codes[:0])
-	v.formats, v.count = s.codes, m.count()
+func (s *session) parameterList(m *wire.Body, st *planner.Statement, name []byte) (v parameterValues, err error) {
+	s.codes = wire.ReadFormats(m, s.codes[:0])
+	v.formats, v.count = s.codes, m.Count()
 	switch {
-	case m.bad != nil:
-		return v, m.bad
+	case m.Bad != nil:
+		return v, m.Bad
 	case len(v.formats) > 1 && len(v.formats) != v.count:
 		return v, pgerr.Newf(codes.ProtocolViolation, "bind message has %d parameter formats but %d parameters", len(v.formats), v.count)
 	case v.count != len(st.Params):
@@ -245,24 +248,17 @@ func (s *session) parameterList(m *message, st *planner.Statement, name []byte) 
 	return v, nil
 }
 
-func readFormats(m *message, into formats) formats {
-	for range m.count() {
-		into = append(into, int16(m.count()))
-	}
-	return into
-}
-
 func (s *session) newPortal(name []byte, st *planner.Statement) (*portal, error) {
 	if len(name) == 0 {
-		p := &s.unnamedPortal
-		s.closeUpstream(p)
-		p.reset("", st, len(s.savepoints))
+		p := &s.objects.unnamedPortal
+		s.handler.closePortal(p)
+		p.reset("", st, len(s.tx.savepoints))
 		return p, nil
 	}
-	taken := s.portals[string(nameKey(name))] != nil
-	if !taken && s.up != nil && s.up.portals.Load() {
+	taken := s.objects.portals[string(nameKey(name))] != nil
+	if !taken {
 		var err error
-		if taken, err = s.upstreamHas(string(nameKey(name)), portalsThere); err != nil {
+		if taken, err = s.handler.hasPortal(string(nameKey(name))); err != nil {
 			return nil, err
 		}
 	}
@@ -273,39 +269,39 @@ func (s *session) newPortal(name []byte, st *planner.Statement) (*portal, error)
 		return nil, err
 	}
 	p := &portal{}
-	p.reset(string(name), st, len(s.savepoints))
-	s.portals[nameKey(p.name)] = p
+	p.reset(string(name), st, len(s.tx.savepoints))
+	s.objects.portals[nameKey(p.name)] = p
 	return p, nil
 }
 
 func (s *session) dropPortal(p *portal) {
-	s.closeUpstream(p)
+	s.handler.closePortal(p)
 	p.state = portalAbsent
-	if p != &s.unnamedPortal {
+	if p != &s.objects.unnamedPortal {
 		s.dropNamedPortal(nameKey(p.name))
 	}
 }
 
 func (s *session) portalOf(name []byte) (*portal, error) {
-	if len(name) == 0 && s.unnamedPortal.state != portalAbsent {
-		return &s.unnamedPortal, nil
+	if len(name) == 0 && s.objects.unnamedPortal.state != portalAbsent {
+		return &s.objects.unnamedPortal, nil
 	}
-	if p := s.portals[string(nameKey(name))]; p != nil {
+	if p := s.objects.portals[string(nameKey(name))]; p != nil {
 		return p, nil
 	}
 	return nil, pgerr.Newf(codes.InvalidCursorName, "portal \"%s\" does not exist", name)
 }
 
 // fillPortal reads the parameter values and the result formats.
-func (s *session) fillPortal(p *portal, m *message, values parameterValues) error {
+func (s *session) fillPortal(p *portal, m *wire.Body, values parameterValues) error {
 	if mixed(p.bound) != nil {
 		return s.fillMixed(p, m, values)
 	}
 	for i := range values.count {
-		before := m.rest
-		v, err := s.parameter(m, p.bound.InputType(i, values.formats.of(i) != 0), values.formats.of(i), i+1)
+		before := m.Rest
+		v, err := s.parameter(m, p.bound.InputType(i, values.formats.Of(i) != 0), values.formats.Of(i), i+1)
 		if err != nil {
-			return s.inParameter(err, p.name, i+1, values.formats.of(i), before)
+			return s.inParameter(err, p.name, i+1, values.formats.Of(i), before)
 		}
 		p.params = append(p.params, v)
 	}
@@ -320,9 +316,9 @@ func (s *session) fillPortal(p *portal, m *message, values parameterValues) erro
 }
 
 // readResultFormats reads the rest of a Bind.
-func (s *session) readResultFormats(p *portal, m *message) error {
-	p.formats = readFormats(m, p.formats[:0])
-	if bad := m.done(); bad != nil {
+func (s *session) readResultFormats(p *portal, m *wire.Body) error {
+	p.formats = wire.ReadFormats(m, p.formats[:0])
+	if bad := m.Done(); bad != nil {
 		return bad
 	}
 	columns := s.columnsOf(p.bound)
@@ -333,11 +329,11 @@ func (s *session) readResultFormats(p *portal, m *message) error {
 }
 
 // fillMixed keeps the parameters as they are, for the upstream to read.
-func (s *session) fillMixed(p *portal, m *message, values parameterValues) error {
+func (s *session) fillMixed(p *portal, m *wire.Body, values parameterValues) error {
 	for i := range values.count {
-		v := rawValue{format: values.formats.of(i)}
-		if length := m.int32(); length != -1 {
-			v.value = append([]byte{}, m.bytes(int(length))...)
+		v := wire.RawValue{Format: values.formats.Of(i)}
+		if length := m.Int32(); length != -1 {
+			v.Value = append([]byte{}, m.Bytes(int(length))...)
 		}
 		p.raw = append(p.raw, v)
 	}
@@ -345,21 +341,21 @@ func (s *session) fillMixed(p *portal, m *message, values parameterValues) error
 }
 
 // parameter reads one value. The bytes are copied: the buffer is reused.
-func (s *session) parameter(m *message, t datum.Type, format int16, number int) (datum.Datum, error) {
-	length := m.int32()
-	if length == -1 && m.bad == nil {
+func (s *session) parameter(m *wire.Body, t datum.Type, format int16, number int) (datum.Datum, error) {
+	length := m.Int32()
+	if length == -1 && m.Bad == nil {
 		return datum.Null, nil
 	}
-	raw := m.bytes(int(length))
+	raw := m.Bytes(int(length))
 	switch {
-	case m.bad != nil:
-		return datum.Null, m.bad
-	case format == binaryFormat && !isText(t):
+	case m.Bad != nil:
+		return datum.Null, m.Bad
+	case format == wire.BinaryFormat && !isText(t):
 		return datum.ParseBinary(t, raw, number)
-	case format != textFormat && format != binaryFormat:
+	case format != wire.TextFormat && format != wire.BinaryFormat:
 		return datum.Null, pgerr.Newf(codes.InvalidParameterValue, "unsupported format code: %d", format)
 	}
-	text, err := s.text.fromClient(raw)
+	text, err := s.view.text.FromClient(raw)
 	if err != nil {
 		return datum.Null, err
 	}
@@ -379,15 +375,15 @@ func (s *session) inParameter(err error, portal string, number int, format int16
 		name = fmt.Sprintf("portal \"%s\"", portal)
 	}
 	e.Where = fmt.Sprintf("%s parameter $%d", name, number)
-	if format == textFormat && e.Code != codes.CharacterNotInRepertoire && e.Code != codes.ProtocolViolation {
-		m := message{rest: field}
-		e.Where += " = " + s.abbreviate(string(m.bytes(int(m.int32()))))
+	if format == wire.TextFormat && e.Code != codes.CharacterNotInRepertoire && e.Code != codes.ProtocolViolation {
+		m := wire.Body{Rest: field}
+		e.Where += " = " + s.abbreviate(string(m.Bytes(int(m.Int32()))))
 	}
 	return &e
 }
 
 func (s *session) abbreviate(value string) string {
-	setting, _ := s.vars.Show("log_parameter_max_length_on_error")
+	setting, _ := s.view.vars.Show("log_parameter_max_length_on_error")
 	ellipsis := ""
 	if limit, _ := strconv.Atoi(strings.TrimSuffix(setting, "B")); limit >= 0 && limit < len(value) {
 		for limit > 0 && !utf8.RuneStart(value[limit]) {
@@ -410,7 +406,7 @@ func (s *session) columnsOf(st *planner.Statement) []planner.Column {
 		return nil
 	}
 	if show, ok := st.Action.(*planner.Show); ok {
-		return []planner.Column{{Name: s.vars.Name(show.Name), Type: datum.Text, Typmod: -1}}
+		return []planner.Column{{Name: s.view.vars.Name(show.Name), Type: datum.Text, Typmod: -1}}
 	}
 	return st.Columns
 }
@@ -438,17 +434,17 @@ func (s *session) target(st *planner.Statement) (*planner.Statement, error) {
 }
 
 // describe tells about a statement or a portal.
-func (s *session) describe(body []byte) verdict {
-	m := message{rest: body}
-	kind, name := m.byte(), s.name(&m)
-	if bad := m.done(); bad != nil {
+func (s *session) describe(body []byte) drive.Verdict {
+	m := wire.Body{Rest: body}
+	kind, name := m.Byte(), s.name(&m)
+	if bad := m.Done(); bad != nil {
 		return s.failSeries(bad)
 	}
 	s.beginImplicit()
 	s.refresh()
 	var st *planner.Statement
 	var p *portal
-	var result formats
+	var result wire.Formats
 	var err error
 	switch kind {
 	case 'S':
@@ -464,17 +460,17 @@ func (s *session) describe(body []byte) verdict {
 		return s.failSeries(err)
 	}
 	columns := s.columnsOf(st)
-	if s.txState() == failed && columns != nil {
+	if s.txState() == wire.FailedBlock && columns != nil {
 		return s.failSeries(errAborted)
 	}
 	if kind == 'S' {
-		s.out.parameterDescription(st.Params)
+		s.client.Out.ParameterDescription(st.Params)
 	}
 	target, err := s.target(st)
 	if columns == nil {
-		s.out.noData()
+		s.client.Out.NoData()
 	} else if err == nil && target.Described != nil {
-		s.out.describeAs(target.Described, result)
+		s.client.Out.DescribeAs(target.Described, result)
 	} else {
 		s.describeRows(columns, result)
 	}
@@ -482,10 +478,10 @@ func (s *session) describe(body []byte) verdict {
 }
 
 // execute runs a portal.
-func (s *session) execute(body []byte) verdict {
-	m := message{rest: body}
-	name, maxRows := s.name(&m), m.int32()
-	if bad := m.done(); bad != nil {
+func (s *session) execute(body []byte) drive.Verdict {
+	m := wire.Body{Rest: body}
+	name, maxRows := s.name(&m), m.Int32()
+	if bad := m.Done(); bad != nil {
 		return s.failSeries(bad)
 	}
 	p, err := s.portalOf(name)
@@ -498,16 +494,16 @@ func (s *session) execute(body []byte) verdict {
 	s.beginImplicit()
 	s.refresh()
 	if p.bound.Action == nil {
-		s.out.emptyQueryResponse()
+		s.client.Out.EmptyQueryResponse()
 		return needInput
 	}
-	if s.txState() == failed && !p.bound.EndsTransaction() {
+	if s.txState() == wire.FailedBlock && !p.bound.EndsTransaction() {
 		return s.failSeries(errAborted)
 	}
 	if err := s.runPortal(p, int(max(maxRows, 0)), false); err != nil {
 		return s.failSeries(err)
 	}
-	s.pipelined = true
+	s.tx.pipelined = true
 	return needInput
 }
 
@@ -518,15 +514,15 @@ func (s *session) calls(st *planner.Statement) bool {
 }
 
 // close drops a statement or a portal; one that does not exist is no error.
-func (s *session) close(body []byte) verdict {
-	m := message{rest: body}
-	kind, name := m.byte(), s.name(&m)
-	if bad := m.done(); bad != nil {
+func (s *session) close(body []byte) drive.Verdict {
+	m := wire.Body{Rest: body}
+	kind, name := m.Byte(), s.name(&m)
+	if bad := m.Done(); bad != nil {
 		return s.failSeries(bad)
 	}
 	switch {
 	case kind == 'S' && len(name) == 0:
-		s.unnamed = nil
+		s.objects.unnamed = nil
 	case kind == 'S':
 		s.dropStatement(string(nameKey(name)))
 	case kind == 'P':
@@ -536,7 +532,7 @@ func (s *session) close(body []byte) verdict {
 	default:
 		return s.failSeries(pgerr.Newf(codes.ProtocolViolation, "invalid CLOSE message subtype %d", kind))
 	}
-	s.out.closeComplete()
+	s.client.Out.CloseComplete()
 	return needInput
 }
 
@@ -546,8 +542,14 @@ func (s *session) sync(body []byte) {
 	case len(body) > 0:
 		s.fail(errFormat)
 	case !s.skipping:
-		s.endImplicit()
+		s.handler.endImplicit()
 	}
-	s.skipping, s.pipelined = false, false
+	s.skipping, s.tx.pipelined = false, false
 	s.ready()
+}
+
+// mixed is the plan of a statement that the upstream has a part in; nil for any other.
+func mixed(st *planner.Statement) *planner.Mixed {
+	m, _ := st.Action.(*planner.Mixed)
+	return m
 }

@@ -3,9 +3,8 @@ package pgwire
 import (
 	"context"
 	"errors"
-	"strconv"
-	"strings"
-	"time"
+	"raisinproxy/pgwire/upstream"
+	"raisinproxy/pgwire/wire"
 )
 
 // This file finds out what a call depends on and only the upstream knows: the branch,
@@ -13,9 +12,9 @@ import (
 
 // readFacts asks for the facts before the frame at the head is answered. An error of the
 // upstream's, a cancelled statement for example, is the answer to that frame then.
-func (s *session) readFacts() error {
-	err := s.waiting(func(context.Context) error { return s.askFacts() })
-	if theirs, ok := errors.AsType[*upstreamError](err); ok && theirs.isOrdinary() {
+func (s *proxied) readFacts() error {
+	err := s.client.Waiting(func(context.Context) error { return s.askFacts() })
+	if theirs, ok := errors.AsType[*upstream.Error](err); ok && theirs.IsOrdinary() {
 		s.failHead(theirs)
 		return nil
 	}
@@ -23,10 +22,10 @@ func (s *session) readFacts() error {
 }
 
 // failHead answers the frame at the head of the input with an error.
-func (s *session) failHead(err error) {
-	kind, body, ok, _ := s.in.peek()
+func (s *proxied) failHead(err error) {
+	kind, body, ok, _ := s.client.In.Peek()
 	if !ok {
-		kind = s.in.buf[s.in.start] // of a long message, which is dropped as it arrives
+		kind = s.client.In.Buf[s.client.In.Start] // of a long message, which is dropped as it arrives
 	}
 	s.fail(err)
 	if kind != 'Q' {
@@ -35,7 +34,7 @@ func (s *session) failHead(err error) {
 	}
 	s.answered(body)
 	s.forgetUnnamed()
-	if s.up == nil {
+	if !s.up.IsOpened() {
 		s.ready()
 	} else {
 		s.endSeries()
@@ -44,86 +43,34 @@ func (s *session) failHead(err error) {
 
 // askFacts asks the upstream for what a call depends on and no ParameterStatus tells:
 // any relayed statement may have changed it.
-func (s *session) askFacts() error {
-	inSeries := s.up.inSeries()
-	ask := s.askAlone
-	if inSeries {
-		ask = s.ask
-	}
-	fs, err := ask(statement(factsName, factsQuery)...)
-	if err != nil {
-		return err
-	}
-	return s.each(fs, func(kind byte, body []byte) error {
-		switch kind {
-		case 'E':
-			return refusal(body)
-		case 'D':
-			s.learn(readRow(body), inSeries)
-			s.up.dirty = false
-		}
-		return nil
-	})
+func (s *proxied) askFacts() error {
+	inSeries := s.up.IsOpen()
+	return s.conv.Say(s.conv.AskFacts(func(f *upstream.Facts) {
+		s.learn(f, inSeries)
+		s.settingsStale = false
+	}))
 }
-
-// saySettings asks for them among other questions, while the series is our own.
-func (s *session) saySettings(c *conversation) {
-	s.say(c, settingsName, factsQuery, nil, nil, func(row [][]byte) {
-		s.learn(row, false)
-		s.up.dirty = false
-	})
-}
-
-// Where the facts stand in the answer to factsQuery.
-const (
-	factBranch = iota
-	factTimeout
-	factStandard
-	factEncoding
-	factDatabase
-)
-
-// factsQuery asks for them all.
-const factsQuery = "SELECT pg_catalog.current_setting('app.branch', true), pg_catalog.current_setting('statement_timeout'), " +
-	"pg_catalog.current_setting('standard_conforming_strings'), pg_catalog.current_setting('client_encoding'), pg_catalog.current_database()"
-
-// factsName is the statement that asks.
-const factsName = "_raisin_facts"
-
-// settingsName is the same statement as it stays prepared.
-const settingsName = "_raisin_settings"
 
 // learn takes over what the upstream has told. What a series has set is reported at its
 // end, and counts for its texts before.
-func (s *session) learn(f facts, inSeries bool) {
-	s.upstreamTimeout = parseTimeout(string(f[factTimeout]))
+func (s *proxied) learn(f *upstream.Facts, inSeries bool) {
+	s.upstreamTimeout = f.Timeout
 	if inSeries {
-		s.standard = string(f[factStandard]) != "off"
-		s.text = transcoderFor(string(f[factEncoding]))
+		s.view.standard = f.Standard
+		s.view.text = wire.TranscoderFor(f.Encoding)
 		s.ahead = true
 	}
 	s.caller.Scope.Branch = defaultBranch
-	if f[factBranch] != nil {
-		s.caller.Scope.Branch = s.decoded(f[factBranch])
+	if f.Branch != nil {
+		s.caller.Scope.Branch = s.decoded(f.Branch)
 	}
 }
 
 // decoded is a name that the upstream tells, in the client's encoding.
-func (s *session) decoded(raw []byte) string {
-	name, err := s.text.fromClient(raw)
+func (s *proxied) decoded(raw []byte) string {
+	name, err := s.view.text.FromClient(raw)
 	if err != nil { // no encoding has two names for it
 		name = raw
 	}
 	return string(name)
-}
-
-// parseTimeout reads a time as SHOW prints it: 0, 250ms, 5s, 1min, 2h, 1d.
-func parseTimeout(text string) time.Duration {
-	digits := strings.TrimRight(text, "abcdefghijklmnopqrstuvwxyz")
-	n, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil {
-		return 0
-	}
-	units := map[string]time.Duration{"": time.Millisecond, "ms": time.Millisecond, "s": time.Second, "min": time.Minute, "h": time.Hour, "d": 24 * time.Hour}
-	return time.Duration(n) * units[text[len(digits):]]
 }

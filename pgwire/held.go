@@ -1,6 +1,10 @@
 package pgwire
 
-import "raisinproxy/planner"
+import (
+	"raisinproxy/pgwire/upstream"
+	"raisinproxy/pgwire/wire"
+	"raisinproxy/planner"
+)
 
 // This file holds BEGIN back while the upstream is not open: a session that takes locks
 // within transactions needs no connection there. Whatever does need the upstream opens
@@ -8,8 +12,8 @@ import "raisinproxy/planner"
 
 // holds says whether a script is a transaction command that is answered here because
 // the upstream is not open: BEGIN, or the end of a block whose BEGIN was held back.
-func (s *session) holds(script *planner.Script) bool {
-	if s.up != nil || len(script.Statements) != 1 {
+func (s *proxied) holds(script *planner.Script) bool {
+	if s.up.IsOpened() || len(script.Statements) != 1 {
 		return false
 	}
 	t, ok := script.Statements[0].Action.(*planner.Transaction)
@@ -27,11 +31,11 @@ func (s *session) holds(script *planner.Script) bool {
 
 // controlHeld runs a transaction command that was taken for one of ours. By the time it
 // runs the upstream may be open: then it is the upstream's.
-func (s *session) controlHeld(st *planner.Statement, t *planner.Transaction) (tag string, err error) {
-	if s.up != nil {
+func (s *proxied) controlHeld(st *planner.Statement, t *planner.Transaction) (tag string, err error) {
+	if s.up.IsOpened() {
 		return "", s.controlUpstream(st)
 	}
-	if tag, err = s.control(t); err != nil {
+	if tag, err = s.unopened.control(t); err != nil {
 		return "", err
 	}
 	s.heldBegin = ""
@@ -42,41 +46,34 @@ func (s *session) controlHeld(st *planner.Statement, t *planner.Transaction) (ta
 }
 
 // releaseBegin begins in the upstream what was held back, in the state that it is in.
-func (s *session) releaseBegin() error {
+func (s *proxied) releaseBegin() error {
 	if s.heldBegin == "" {
 		return nil
 	}
 	begin := s.heldBegin
 	s.heldBegin = ""
-	if err := s.commandUpstream(begin); err != nil {
+	if err := s.conv.Command(begin); err != nil {
 		return err
 	}
-	wasFailed := s.alone == failed
-	s.alone = noTransaction // from here on the upstream's is the one that counts
+	wasFailed := s.unopened.state == wire.FailedBlock
+	s.unopened.state = wire.NoTransaction // from here on the upstream's is the one that counts
 	if wasFailed {
-		return s.abortUpstream()
+		return s.conv.Abort()
 	}
 	return nil
 }
 
 // controlUpstream runs a transaction command in the series that the client is in.
-func (s *session) controlUpstream(st *planner.Statement) error {
-	text, err := s.text.toClient(st.Text)
+func (s *proxied) controlUpstream(st *planner.Statement) error {
+	text, err := s.view.text.ToClient(st.Text)
 	if err != nil {
 		return err
 	}
-	s.up.openSeries()
-	fs, err := s.ask(statement(controlName, text)...)
-	if err != nil {
-		return err
-	}
-	return s.each(fs, func(kind byte, body []byte) error {
-		switch kind {
-		case 'E':
-			return refusal(body)
-		case 'C':
+	s.up.OpenPipeline()
+	return s.conv.Say(upstream.Part{Messages: upstream.Run(upstream.Control, text, nil, nil), Visit: func(kind byte, body []byte) error {
+		if kind == 'C' {
 			s.pass(kind, body)
 		}
 		return nil
-	})
+	}})
 }

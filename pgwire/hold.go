@@ -3,9 +3,10 @@ package pgwire
 import (
 	"encoding/binary"
 	"errors"
+	"raisinproxy/pgwire/drive"
+	"raisinproxy/pgwire/upstream"
+	"raisinproxy/pgwire/wire"
 	"strings"
-
-	"github.com/jackc/pgx/v5/pgproto3"
 )
 
 // This file keeps a series together in which calls have taken something. What the client
@@ -20,26 +21,26 @@ type held struct {
 }
 
 // holding says whether what is relayed can fail together with what calls have taken.
-func (s *session) holding() bool {
-	return s.unit.open() && (s.txState() != explicit || s.unit.whole)
+func (s *proxied) holding() bool {
+	return s.unit.open() && (s.txState() != wire.InBlock || s.unit.whole)
 }
 
 // hold is relay while something would have to be given back.
-func (s *session) hold(kind byte, body []byte) verdict {
+func (s *proxied) hold(kind byte, body []byte) drive.Verdict {
 	if !s.blocking {
 		return needCall
 	}
-	s.up.dirty = true
-	if s.procedures.mayCommit(kind, body, s.standard) {
+	s.settingsStale = true
+	if s.procedures.mayCommit(kind, body, s.view.standard) {
 		s.unit.keep()
 	}
 	switch {
 	case kind == 'S' && len(body) == 0:
-		s.skipping, s.pipelined = false, false
+		s.skipping, s.tx.pipelined = false, false
 		s.endHeld(nil)
 		return needInput
 	case kind == 'Q' || kind == 'F':
-		s.skipping, s.pipelined = false, false
+		s.skipping, s.tx.pipelined = false, false
 		s.endHeld(func() error { return s.queryHeld(kind, body) })
 		return needInput
 	}
@@ -59,30 +60,30 @@ func (s *session) hold(kind byte, body []byte) verdict {
 }
 
 // drainHeld sends what is held and takes the answers.
-func (s *session) drainHeld() error {
+func (s *proxied) drainHeld() error {
 	if err := s.settleRelayed(); err != nil || len(s.held.messages) == 0 {
 		return err
 	}
 	messages, answers := s.held.messages, s.held.answers
 	s.held = held{}
-	s.up.openSeries()
-	if err := s.askToClose(); err != nil {
+	s.up.OpenPipeline()
+	if err := s.conv.CloseNow(); err != nil {
 		return err
 	}
-	return s.takeHeld(append(messages, encode(&pgproto3.Flush{})...), answersTo(answers))
+	return s.takeHeld(func(visit upstream.Visit) error { return s.conv.StreamFrames(messages, answers, visit) })
 }
 
 // errSeriesFailed: the client has been told already.
 var errSeriesFailed = errors.New("the series has failed")
 
 // settleRelayed waits for what was relayed straight, which a long message is.
-func (s *session) settleRelayed() error {
-	if settled, _ := s.up.settled(); !settled {
-		if err := s.up.settle(); err != nil {
+func (s *proxied) settleRelayed() error {
+	if settled, _ := s.up.Settled(); !settled {
+		if err := s.up.Settle(); err != nil {
 			return err
 		}
 	}
-	if s.up.hasFailed() {
+	if s.up.HasFailed() {
 		_ = s.undoUnit()
 		s.held = held{}
 		return errSeriesFailed
@@ -91,26 +92,24 @@ func (s *session) settleRelayed() error {
 }
 
 // queryHeld relays a query that ends the series.
-func (s *session) queryHeld(kind byte, body []byte) error {
+func (s *proxied) queryHeld(kind byte, body []byte) error {
 	message := binary.BigEndian.AppendUint32([]byte{kind}, uint32(4+len(body)))
-	s.up.openSeries()
-	if err := s.askToClose(); err != nil {
+	s.up.OpenPipeline()
+	if err := s.conv.CloseNow(); err != nil {
 		return errors.Join(err, s.closeSeries())
 	}
-	err := s.takeHeld(append(message, body...), untilReady)
-	s.up.popSeries()
-	return err
+	return s.takeHeld(func(visit upstream.Visit) error { return s.conv.StreamEnd(append(message, body...), visit) })
 }
 
-// takeHeld sends messages and passes their answers on. While they are under way nobody
+// takeHeld has messages sent and passes their answers on. While they are under way nobody
 // knows what becomes of the transaction: they may hold a COMMIT.
-func (s *session) takeHeld(messages []byte, done func(kind byte) bool) error {
-	s.unit.endStatement(s.out.position())
+func (s *proxied) takeHeld(send func(upstream.Visit) error) error {
+	s.unit.endStatement(s.client.Out.Position())
 	s.unit.deciding = true
-	err := s.stream(messages, done, func(kind byte, body []byte) error {
+	err := send(func(kind byte, body []byte) error {
 		switch kind {
 		case 'E':
-			return refusal(body)
+			return upstream.ReadError(body)
 		case 'Z':
 			return nil
 		case 'C':
@@ -119,7 +118,7 @@ func (s *session) takeHeld(messages []byte, done func(kind byte) bool) error {
 		s.pass(kind, body)
 		return nil
 	})
-	if _, theirs := errors.AsType[*upstreamError](err); theirs || err == nil {
+	if _, theirs := errors.AsType[*upstream.Error](err); theirs || err == nil {
 		s.unit.deciding = false
 	}
 	return err
@@ -127,7 +126,7 @@ func (s *session) takeHeld(messages []byte, done func(kind byte) bool) error {
 
 // noteHeldTag takes account of a command that has completed amid the series. Of others than
 // these nobody knows whether they have committed what came before: a procedure may, for example.
-func (s *session) noteHeldTag(tag string) {
+func (s *proxied) noteHeldTag(tag string) {
 	verb, object, _ := strings.Cut(tag, " ")
 	switch verb {
 	case "SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "COPY", "FETCH", "MOVE", "BEGIN", "SAVEPOINT", "RELEASE",
@@ -142,13 +141,13 @@ func (s *session) noteHeldTag(tag string) {
 }
 
 // endHeld ends a series, and tells the client in which transaction it is then.
-func (s *session) endHeld(last func() error) {
+func (s *proxied) endHeld(last func() error) {
 	if last == nil {
 		last = s.closeSeries
 	}
 	for _, step := range []func() error{s.drainHeld, last} {
 		err := step()
-		if theirs, ok := errors.AsType[*upstreamError](err); ok {
+		if theirs, ok := errors.AsType[*upstream.Error](err); ok {
 			s.fail(theirs)
 			s.skipping = false
 			continue

@@ -26,7 +26,7 @@ func statementBytes(st *planner.Statement) int { return overhead + planFactor*le
 func portalBytes(p *portal) int {
 	n := overhead
 	for _, v := range p.raw {
-		n += len(v.value)
+		n += len(v.Value)
 	}
 	for i := range p.params {
 		n += len(p.params[i].Str)
@@ -43,34 +43,34 @@ func room(kept, limit int, what, hint string) error {
 }
 
 func (s *session) roomForStatement() error {
-	return room(s.statementBytes, maxStatementBytes, "prepared statements", "DEALLOCATE those that are not needed.")
+	return room(s.objects.statementBytes, maxStatementBytes, "prepared statements", "DEALLOCATE those that are not needed.")
 }
 
 func (s *session) roomForPortal() error {
-	return room(s.portalBytes, maxPortalBytes, "portals", "Close those that are not needed, or end the transaction.")
+	return room(s.objects.portalBytes, maxPortalBytes, "portals", "Close those that are not needed, or end the transaction.")
 }
 
 func (s *session) dropStatement(name string) {
-	if st := s.statements[name]; st != nil {
-		s.statementBytes -= statementBytes(st)
-		delete(s.statements, name)
+	if st := s.objects.statements[name]; st != nil {
+		s.objects.statementBytes -= statementBytes(st)
+		delete(s.objects.statements, name)
 	}
 }
 
 func (s *session) dropStatements() {
-	clear(s.statements)
-	s.statementBytes = 0
+	clear(s.objects.statements)
+	s.objects.statementBytes = 0
 }
 
 func (s *session) dropNamedPortal(name string) {
-	if p := s.portals[name]; p != nil {
-		s.closeUpstream(p)
-		s.portalBytes -= p.kept
-		delete(s.portals, name)
+	if p := s.objects.portals[name]; p != nil {
+		s.handler.closePortal(p)
+		s.objects.portalBytes -= p.kept
+		delete(s.objects.portals, name)
 	}
 }
 
 func (s *session) dropNamedPortals() {
-	clear(s.portals)
-	s.portalBytes = 0
+	clear(s.objects.portals)
+	s.objects.portalBytes = 0
 }

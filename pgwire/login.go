@@ -2,9 +2,12 @@ package pgwire
 
 import (
 	"bytes"
+	"container/list"
 	"context"
 	"errors"
 	"io"
+	"net/netip"
+	"sync/atomic"
 	"time"
 
 	"github.com/jeroenrinzema/psql-wire/codes"
@@ -12,6 +15,7 @@ import (
 	"raisinproxy/backend"
 	"raisinproxy/pgwire/auth"
 	"raisinproxy/pgwire/settings"
+	"raisinproxy/pgwire/wire"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
@@ -20,15 +24,26 @@ import (
 // This file finds out who a client is: it moves the messages of package auth, and keeps
 // those waiting who fail again and again.
 
+// login is what a session knows of its client before it is one.
+type login struct {
+	channel  auth.Channel
+	startBy  time.Time // when the start-up has to be over; zero: no limit
+	admitted bool
+	network  netip.Addr    // whom the client's address stands for
+	place    *list.Element // in the entrance, which guards it
+	crowded  atomic.Bool   // too many others are logging in
+	password auth.Secret   // for an upstream that asks for it
+}
+
 // authenticate finds out who the client is, and in which scope it works.
-func (s *session) authenticate(parameters []startupParameter) error {
+func (s *session) authenticate(parameters []wire.Parameter) error {
 	var user, database string
 	for _, p := range parameters {
-		switch p.name {
+		switch p.Name {
 		case "user":
-			user = datum.TruncateName(p.value)
+			user = datum.TruncateName(p.Value)
 		case "database":
-			database = p.value // not truncated: two scopes must not become one
+			database = p.Value // not truncated: two scopes must not become one
 		}
 	}
 	if user == "" {
@@ -37,7 +52,7 @@ func (s *session) authenticate(parameters []startupParameter) error {
 	if database == "" {
 		database = user
 	}
-	if s.server.cfg.RequireTLS && !s.channel.Encrypted {
+	if s.server.cfg.RequireTLS && !s.login.channel.Encrypted {
 		e := pgerr.Fatalf(codes.InvalidAuthorizationSpecification, "this server requires TLS").WithHint("Connect with sslmode=require or stronger.")
 		s.logFailure(user, e)
 		return e
@@ -46,20 +61,12 @@ func (s *session) authenticate(parameters []startupParameter) error {
 	if err != nil {
 		return err
 	}
-	if s.server.cfg.Upstream == nil {
-		// It is we who tell it these names, as UTF-8.
-		for _, name := range []string{identity.User, database} {
-			if err := settings.ValidUTF8([]byte(name)); err != nil {
-				return fatal(err)
-			}
-		}
-	}
-	s.vars = settings.New(s.server.defaults, identity.User)
+	s.view.vars = settings.New(s.server.defaults, identity.User)
 	s.caller = sqlfuncs.Caller{
 		User:  identity.User,
 		Scope: backend.Scope{Tenant: identity.Tenant, Repository: database},
 	}
-	s.password = identity.Password
+	s.login.password = identity.Password
 	s.log = s.log.With("user", identity.User, "database", database)
 	return nil
 }
@@ -70,7 +77,7 @@ func (s *session) identify(user string) (auth.Identity, error) {
 	if err != nil {
 		return auth.Identity{}, err
 	}
-	return s.converse(user, s.server.cfg.Policy.Begin(user, s.channel, found))
+	return s.converse(user, s.server.cfg.Policy.Begin(user, s.login.channel, found))
 }
 
 // logFailure tells the operator more than the client is told, if there is more.
@@ -85,13 +92,13 @@ func (s *session) logFailure(user string, e *pgerr.Error) {
 // awaitTurn waits for the turn of this client among those of its network, unless it goes
 // away or its start-up is to end. done gives the turn back.
 func (s *session) awaitTurn(among *throttle) (done func(), err error) {
-	if done, ok := among.free(s.network); ok {
+	if done, ok := among.free(s.login.network); ok {
 		return done, nil
 	}
-	err = s.waiting(func(ctx context.Context) error {
+	err = s.client.Waiting(func(ctx context.Context) error {
 		ctx, cancel := s.untilStarted(ctx)
 		defer cancel()
-		done, err = among.turn(ctx, s.network)
+		done, err = among.turn(ctx, s.login.network)
 		return err
 	})
 	if err != nil {
@@ -108,10 +115,10 @@ func (s *session) awaitTurn(among *throttle) (done func(), err error) {
 
 // untilStarted ends with the time that the start-up has.
 func (s *session) untilStarted(ctx context.Context) (context.Context, context.CancelFunc) {
-	if s.startBy.IsZero() {
+	if s.login.startBy.IsZero() {
 		return context.WithCancel(ctx)
 	}
-	return context.WithDeadline(ctx, s.startBy)
+	return context.WithDeadline(ctx, s.login.startBy)
 }
 
 // lookUp asks the upstream for a user that the users file does not have; nil if there
@@ -127,7 +134,7 @@ func (s *session) lookUp(user string) (found *auth.User, err error) {
 		return nil, err
 	}
 	defer done()
-	err = s.waiting(func(ctx context.Context) error {
+	err = s.client.Waiting(func(ctx context.Context) error {
 		ctx, cancel := s.untilStarted(ctx)
 		defer cancel()
 		var err error
@@ -145,17 +152,17 @@ func (s *session) converse(user string, exchange *auth.Exchange) (auth.Identity,
 	step, err := s.judge(user, exchange, exchange.Start)
 	for err == nil {
 		for _, m := range step.Messages {
-			s.out.message(m)
+			s.client.Out.Message(m)
 		}
 		if step.Done {
 			return exchange.Identity(), nil
 		}
-		if err := s.flush(); err != nil {
+		if err := s.client.Flush(); err != nil {
 			return auth.Identity{}, errNoSession
 		}
-		s.in.limit = exchange.Limit()
+		s.client.In.Limit = exchange.Limit()
 		kind, body, readErr := s.awaitResponse()
-		if errors.Is(readErr, errLength) {
+		if errors.Is(readErr, wire.ErrLength) {
 			if unreadable := exchange.Unreadable(); unreadable != nil {
 				return auth.Identity{}, s.rejected(user, unreadable)
 			}
@@ -166,7 +173,7 @@ func (s *session) converse(user string, exchange *auth.Exchange) (auth.Identity,
 		body = bytes.Clone(body) // more may arrive while it waits for its turn
 		step, err = s.judge(user, exchange, func() (auth.Step, error) { return exchange.Respond(kind, body) })
 		if err == nil {
-			s.in.skip(body)
+			s.client.In.Skip(body)
 		}
 	}
 	return auth.Identity{}, err
@@ -191,7 +198,7 @@ func (s *session) judge(user string, exchange *auth.Exchange, next func() (auth.
 // rejected notes that a client was not let in.
 func (s *session) rejected(user string, err error) error {
 	if e, ok := errors.AsType[*pgerr.Error](err); ok {
-		s.server.throttle.failed(s.network, time.Now())
+		s.server.throttle.failed(s.login.network, time.Now())
 		s.logFailure(user, e)
 	}
 	return err
@@ -201,17 +208,17 @@ func (s *session) rejected(user string, err error) error {
 // message, and of what is none, the type is enough.
 func (s *session) awaitResponse() (kind byte, body []byte, err error) {
 	for {
-		if kind, ok := s.in.head(); ok && kind != 'p' {
+		if kind, ok := s.client.In.Head(); ok && kind != 'p' {
 			return kind, nil, nil
 		}
-		kind, body, ok, bad := s.in.peek()
+		kind, body, ok, bad := s.client.In.Peek()
 		if ok || bad != nil {
 			return kind, body, bad
 		}
-		_, begun := s.in.head()
-		switch err := s.in.fill(s.conn); {
+		_, begun := s.client.In.Head()
+		switch err := s.client.In.Fill(s.client.Conn()); {
 		case errors.Is(err, io.EOF) && begun:
-			return 0, nil, errLength // cut short
+			return 0, nil, wire.ErrLength // cut short
 		case err != nil:
 			return 0, nil, errNoSession
 		}

@@ -5,7 +5,9 @@ import (
 	"cmp"
 	"encoding/binary"
 
-	"github.com/jackc/pgx/v5/pgproto3"
+	"raisinproxy/pgwire/drive"
+	"raisinproxy/pgwire/upstream"
+	"raisinproxy/pgwire/wire"
 )
 
 // This file passes long messages of the client's on while they arrive: a value of any
@@ -17,48 +19,48 @@ const longMessage = maxPending
 // startLong begins to pass on the message at the head, of which a part has arrived, if
 // it is a long one for the upstream. What has to be looked at as a whole, a text, is
 // not.
-func (s *session) startLong() verdict {
-	have := s.in.buf[s.in.start:s.in.end]
-	if s.server.cfg.Upstream == nil || s.skipping || len(have) < frameHeader {
+func (s *proxied) startLong() drive.Verdict {
+	have := s.client.In.Buf[s.client.In.Start:s.client.In.End]
+	if s.skipping || len(have) < wire.FrameHeader {
 		return needInput
 	}
 	kind, length := have[0], int(binary.BigEndian.Uint32(have[1:]))
 	if length < longMessage || kind == 'Q' || kind == 'P' {
 		return needInput
 	}
-	if kind == 'B' && (s.up == nil || !s.up.isCopying()) {
-		if v := s.startBind(have[frameHeader:]); v != ourTurn {
+	if kind == 'B' && !s.up.Copying() {
+		if v := s.startBind(have[wire.FrameHeader:]); v != ourTurn {
 			return v
 		}
 	}
-	if s.up == nil {
+	if !s.up.IsOpened() {
 		return needUpstream
 	}
 	if v := s.closeFirst(kind); v != ourTurn {
 		return v
 	}
-	s.up.expect(kind)
-	s.up.dirty = true
+	s.up.Expect(kind)
+	s.settingsStale = true
 	s.long = 1 + length
 	return s.passLong()
 }
 
 // startBind does with the names in a Bind what route does. It is not our turn for one
 // that names a statement or a portal of ours, or the names of which have not arrived.
-func (s *session) startBind(have []byte) verdict {
+func (s *proxied) startBind(have []byte) drive.Verdict {
 	if bytes.Count(have, []byte{0}) < 2 {
 		return needInput
 	}
-	m := message{rest: have}
-	portal, statement := s.known(m.text()), m.text()
+	m := wire.Body{Rest: have}
+	portal, statement := s.known(m.Text()), m.Text()
 	if namesOurs('B', have) || s.isOurs('S', s.known(statement)) {
 		return needInput
 	}
 	if v := s.settlePortals('B'); v != ourTurn {
 		return v
 	}
-	if len(portal) > 0 && s.up != nil {
-		s.up.portals.Store(true)
+	if len(portal) > 0 {
+		s.up.NamePortal()
 	}
 	s.procedures.bind(portal, statement)
 	return s.replacePortal(portal, statement)
@@ -66,32 +68,32 @@ func (s *session) startBind(have []byte) verdict {
 
 // replacePortal forgets the unnamed portal of ours when a relayed Bind makes another. One
 // with a name cannot be replaced; what is wrong with the statement is said before that.
-func (s *session) replacePortal(name, statement []byte) verdict {
+func (s *proxied) replacePortal(name, statement []byte) drive.Verdict {
 	switch {
 	case len(name) == 0:
-		s.closeUpstream(&s.unnamedPortal)
-		s.unnamedPortal.state, s.portalVoid = portalAbsent, false
-	case s.portals[string(nameKey(name))] != nil:
+		s.closeUpstream(&s.objects.unnamedPortal)
+		s.objects.unnamedPortal.state, s.portalVoid = portalAbsent, false
+	case s.objects.portals[string(nameKey(name))] != nil:
 		if v := s.mixedTurn(); v != ourTurn {
 			return v
 		}
-		if s.portals[string(nameKey(name))] == nil {
+		if s.objects.portals[string(nameKey(name))] == nil {
 			break // it has ended with its transaction
 		}
-		s.up.openSeries()
-		err := s.askWhetherFine(&pgproto3.Describe{ObjectType: 'S', Name: string(statement)})
+		s.up.OpenPipeline()
+		err := s.conv.Say(upstream.Part{Messages: upstream.Describe(string(statement))})
 		return s.failSeries(cmp.Or(err, errPortalExists(name)))
 	}
 	return ourTurn
 }
 
 // passLong passes on what has arrived of a long message.
-func (s *session) passLong() verdict {
-	have := s.in.buf[s.in.start:s.in.end]
+func (s *proxied) passLong() drive.Verdict {
+	have := s.client.In.Buf[s.client.In.Start:s.client.In.End]
 	n := min(s.long, len(have))
-	s.up.out = append(s.up.out, have[:n]...)
-	s.in.drop(n)
+	s.up.SendPart(have[:n])
+	s.client.In.Drop(n)
 	s.long -= n
-	s.in.bulk = s.long > 0
+	s.client.In.Bulk = s.long > 0
 	return needInput
 }

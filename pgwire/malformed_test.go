@@ -27,7 +27,7 @@ func settling(newTarget wiretest.NewTarget) wiretest.NewTarget {
 			goleak.IgnoreCurrent(),
 			// The server's own, which it starts when it serves and when it needs more.
 			goleak.IgnoreAnyFunction("raisinproxy/pgwire/poll.(*Loop).run"),
-			goleak.IgnoreTopFunction("raisinproxy/pgwire.(*workers).work"),
+			goleak.IgnoreTopFunction("raisinproxy/pgwire/drive.(*workers).work"),
 		}
 		target.Settled = func() error { return goleak.Find(known...) }
 		return target

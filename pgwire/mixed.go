@@ -3,12 +3,13 @@ package pgwire
 import (
 	"encoding/binary"
 	"errors"
-	"strconv"
 	"strings"
 
-	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/pgwire/drive"
+	"raisinproxy/pgwire/upstream"
+	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
@@ -21,59 +22,26 @@ import (
 // exchanges that the client does not see, under names that no client uses, and within
 // one series: an error anywhere aborts the whole.
 
-// The names of our statements in the upstream. Each is closed before it is parsed anew.
-const (
-	probeName = "_raisin_probe"
-	argsName  = "_raisin_args"
-	mainName  = "_raisin_main"
-)
-
-// upstreamError is an error that the upstream reported, and by which it has aborted
-// its transaction already.
-type upstreamError struct{ response pgproto3.ErrorResponse }
-
-func (f *upstreamError) Error() string { return f.response.Message }
-
-// isOrdinary: it does not end the upstream's session.
-func (f *upstreamError) isOrdinary() bool {
-	return f.response.SeverityUnlocalized == pgerr.SeverityError
-}
-
-// refusal reads an error of the upstream's.
-func refusal(body []byte) error {
-	f := &upstreamError{}
-	if err := f.response.Decode(body); err != nil {
-		return err
-	}
-	return f
-}
-
 // failure makes the user's error of one about a text of ours.
 func failure(body []byte, text *planner.Text) error {
-	err := refusal(body)
-	f, ok := errors.AsType[*upstreamError](err)
+	err := upstream.ReadError(body)
+	f, ok := errors.AsType[*upstream.Error](err)
 	if !ok {
 		return err
 	}
-	r := &f.response
+	r := &f.Response
 	e := text.Translate(&pgerr.Error{Code: codes.Code(r.Code), Message: r.Message, Detail: r.Detail, Hint: r.Hint, Position: int(r.Position)})
 	r.Code, r.Message, r.Detail, r.Hint, r.Position = string(e.Code), e.Message, e.Detail, e.Hint, int32(e.Position)
 	return f
 }
 
-// mixed is the plan of a statement that the upstream has a part in; nil for any other.
-func mixed(st *planner.Statement) *planner.Mixed {
-	m, _ := st.Action.(*planner.Mixed)
-	return m
-}
-
 // mixedTurn is turn for what has to talk to the upstream.
-func (s *session) mixedTurn() verdict {
-	if s.up == nil {
+func (s *proxied) mixedTurn() drive.Verdict {
+	if !s.up.IsOpened() {
 		return needUpstream
 	}
 	// Out of a series what calls depend on is asked with what else the statement needs.
-	if v := s.turn(s.up.inSeries()); v != ourTurn {
+	if v := s.turn(s.up.IsOpen()); v != ourTurn {
 		return v
 	}
 	if !s.blocking {
@@ -82,15 +50,9 @@ func (s *session) mixedTurn() verdict {
 	return ourTurn
 }
 
-// rawValue is a parameter as the client sent it.
-type rawValue struct {
-	format int16
-	value  []byte // nil: NULL
-}
-
 // runMixed runs a portal of a statement that the upstream has a part in.
-func (s *session) runMixed(p *portal, maxRows int, describe bool) error {
-	s.up.openSeries()
+func (s *proxied) runMixed(p *portal, maxRows int, describe bool) error {
+	s.up.OpenPipeline()
 	switch p.state {
 	case portalDone, portalBroken:
 		return s.runMixedAgain(p)
@@ -107,14 +69,14 @@ func (s *session) runMixed(p *portal, maxRows int, describe bool) error {
 		if err != nil {
 			return err
 		}
-		s.up.dirty = true // it may call functions that set what calls depend on
+		s.settingsStale = true // it may call functions that set what calls depend on
 		if foiled {
 			return s.runFoiled(p, opening)
 		}
 		p.state, p.undescribed = portalOpen, describe && p.bound.Columns != nil
 		return s.fetch(p, maxRows, opening)
 	}
-	s.up.dirty = true
+	s.settingsStale = true
 	return s.fetch(p, maxRows, nil)
 }
 
@@ -122,7 +84,7 @@ func (s *session) runMixed(p *portal, maxRows int, describe bool) error {
 var errReadInParts = pgerr.Newf(codes.FeatureNotSupported, "VALUES of several rows with a raisin_ function cannot be read in parts").
 	WithHint("Read all of it at once, without a limit of rows.")
 
-func (s *session) runMixedAgain(p *portal) error {
+func (s *proxied) runMixedAgain(p *portal) error {
 	if p.state == portalBroken || p.bound.Columns == nil {
 		return pgerr.Newf(codes.ObjectNotInPrerequisiteState, "portal \"%s\" cannot be run", p.name)
 	}
@@ -130,14 +92,14 @@ func (s *session) runMixedAgain(p *portal) error {
 	if verb == "INSERT" {
 		verb += " 0"
 	}
-	s.out.commandComplete(verb + " 0")
+	s.client.Out.CommandComplete(verb + " 0")
 	return nil
 }
 
 // callFirst prepares the statement and computes the arguments of the calls that run
 // before it, makes those calls, and returns the values of the hidden parameters. A
 // statement that is going to fail makes none: foiled says so.
-func (s *session) callFirst(p *portal) (values []datum.Datum, foiled bool, err error) {
+func (s *proxied) callFirst(p *portal) (values []datum.Datum, foiled bool, err error) {
 	m := mixed(p.bound)
 	results := make([]*sqlfuncs.Row, len(m.Calls))
 	first, err := s.prepareMain(p)
@@ -167,7 +129,7 @@ type beforehand struct {
 // arguments of each call: here, if that is certain to give what the upstream would, else
 // there. A statement that is not any more what it was when the client prepared it fails
 // before any call runs.
-func (s *session) prepareMain(p *portal) (*beforehand, error) {
+func (s *proxied) prepareMain(p *portal) (*beforehand, error) {
 	m := mixed(p.bound)
 	first := &beforehand{guarded: true}
 	compute := m.Args.SQL != ""
@@ -202,15 +164,15 @@ func (s *session) prepareMain(p *portal) (*beforehand, error) {
 
 // readRaw reads the parameters; not ok if one of them is wrong, which the upstream says
 // better. Those of types that are not computed with here are left out.
-func (s *session) readRaw(p *portal) (params []datum.Datum, ok bool) {
+func (s *proxied) readRaw(p *portal) (params []datum.Datum, ok bool) {
 	for i, raw := range p.raw {
 		t := p.bound.Params[i]
-		if raw.value == nil || !datum.Supported(t) {
+		if raw.Value == nil || !datum.Supported(t) {
 			params = append(params, datum.Null)
 			continue
 		}
-		body := binary.BigEndian.AppendUint32(nil, uint32(len(raw.value)))
-		v, err := s.parameter(&message{rest: append(body, raw.value...)}, t, raw.format, i+1)
+		body := binary.BigEndian.AppendUint32(nil, uint32(len(raw.Value)))
+		v, err := s.parameter(&wire.Body{Rest: append(body, raw.Value...)}, t, raw.Format, i+1)
 		if err != nil {
 			return nil, false
 		}
@@ -228,47 +190,53 @@ type asked struct {
 // askBefore has the upstream prepare the statement, but for COPY, whose text is not known
 // yet, say whether the facts still hold, and compute the guards and the arguments if that
 // is asked for. All of it is one exchange.
-func (s *session) askBefore(p *portal, compute bool) (*asked, error) {
+func (s *proxied) askBefore(p *portal, compute bool) (*asked, error) {
 	m := mixed(p.bound)
 	result := &asked{}
-	var c conversation
-	if s.up.dirty {
-		s.saySettings(&c)
+	var parts []upstream.Part
+	if s.settingsStale {
+		parts = append(parts, s.conv.AskFactsAgain(func(f *upstream.Facts) {
+			s.learn(f, false)
+			s.settingsStale = false
+		}))
 	}
 	if !m.Copy {
 		sql, err := s.sql(p.bound, &m.Main)
 		if err != nil {
 			return nil, err
 		}
-		c.say(&m.Main, p.checkColumns,
-			&pgproto3.Close{ObjectType: 'S', Name: mainName},
-			&pgproto3.Parse{Name: mainName, Query: sql, ParameterOIDs: append(oids(p.bound.Params), hiddenTypes(m)...)},
-			&pgproto3.Describe{ObjectType: 'S', Name: mainName})
+		types := append(wire.Oids(p.bound.Params), hiddenTypes(m)...)
+		parts = append(parts, upstream.Part{
+			Messages: upstream.Join(upstream.Prepare(upstream.Main, sql, types), upstream.Describe(string(upstream.Main))),
+			Fail:     func(body []byte) error { return failure(body, &m.Main) },
+			Visit:    p.checkColumns,
+		})
 	}
 	facts := s.factReader(m)
 	if !p.known {
-		if err := s.sayFacts(&c, m, facts); err != nil {
+		questions, err := s.ask(m, facts)
+		if err != nil {
 			return nil, err
 		}
+		parts = append(parts, questions...)
 	}
 	if compute {
 		sql, err := s.sql(p.bound, &m.Args)
 		if err != nil {
 			return nil, err
 		}
-		c.say(&m.Args, func(kind byte, body []byte) error {
-			if kind == 'D' {
-				result.row = readRow(body)
-			}
-			return facts.refused
-		},
-			&pgproto3.Close{ObjectType: 'S', Name: argsName},
-			&pgproto3.Parse{Name: argsName, Query: sql, ParameterOIDs: oids(p.bound.Params)},
-			bindRaw(argsName, argsName, p.raw, nil, nil),
-			&pgproto3.Execute{Portal: argsName},
-			&pgproto3.Close{ObjectType: 'P', Name: argsName})
+		parts = append(parts, upstream.Part{
+			Messages: upstream.Join(upstream.Prepare(upstream.Arguments, sql, wire.Oids(p.bound.Params)), upstream.Execute(upstream.Arguments, p.raw)),
+			Fail:     func(body []byte) error { return failure(body, &m.Args) },
+			Visit: func(kind byte, body []byte) error {
+				if kind == 'D' {
+					result.row = wire.ReadRow(body)
+				}
+				return facts.refused
+			},
+		})
 	}
-	err := s.interview(&c)
+	err := s.conv.Say(parts...)
 	s.startClock() // the timeout may be another
 	if facts.refused != nil {
 		return nil, facts.refused
@@ -291,7 +259,7 @@ func (p *portal) checkColumns(kind byte, body []byte) error {
 	var now []planner.Column
 	switch kind {
 	case 'T':
-		now = readColumns(body)
+		now = wire.ReadColumns(body)
 	case 'n':
 	default:
 		return nil
@@ -311,14 +279,14 @@ func (p *portal) checkColumns(kind byte, body []byte) error {
 }
 
 // readArguments reads the arguments of one call.
-func (s *session) readArguments(call *planner.MixedCall, row [][]byte) ([]datum.Datum, error) {
+func (s *proxied) readArguments(call *planner.MixedCall, row [][]byte) ([]datum.Datum, error) {
 	args := make([]datum.Datum, len(call.Args))
 	for i, column := range call.Args {
 		if row[column] == nil {
 			args[i] = datum.Null
 			continue
 		}
-		text, err := s.text.fromClient(row[column])
+		text, err := s.view.text.FromClient(row[column])
 		if err != nil {
 			return nil, err
 		}
@@ -331,49 +299,16 @@ func (s *session) readArguments(call *planner.MixedCall, row [][]byte) ([]datum.
 	return args, nil
 }
 
-func readRow(body []byte) [][]byte {
-	m := message{rest: body}
-	row := make([][]byte, m.count())
-	for i := range row {
-		if length := m.int32(); length >= 0 {
-			row[i] = m.bytes(int(length))
-			if row[i] == nil {
-				row[i] = []byte{}
-			}
-		}
-	}
-	return row
-}
-
-// bindRaw binds the client's parameters as they came, and hidden ones in binary.
-func bindRaw(portal, statement string, raw []rawValue, hidden [][]byte, result []int16) *pgproto3.Bind {
-	b := &pgproto3.Bind{DestinationPortal: portal, PreparedStatement: statement, ResultFormatCodes: result}
-	for _, v := range raw {
-		b.ParameterFormatCodes = append(b.ParameterFormatCodes, v.format)
-		b.Parameters = append(b.Parameters, v.value)
-	}
-	for _, v := range hidden {
-		b.ParameterFormatCodes = append(b.ParameterFormatCodes, binaryFormat)
-		b.Parameters = append(b.Parameters, v)
-	}
-	return b
-}
-
 // openMain makes the messages that open the portal of the statement in the upstream. They
 // go together with the first Execute: between the two a statement_timeout would count.
-func (s *session) openMain(p *portal, values []datum.Datum) ([]pgproto3.FrontendMessage, error) {
+func (s *proxied) openMain(p *portal, values []datum.Datum) (upstream.Messages, error) {
 	m := mixed(p.bound)
-	s.lastPortal++
-	p.upstream, p.tag, p.text = reservedPrefix+"p"+strconv.Itoa(s.lastPortal), "", &m.Main
-	opening := []pgproto3.FrontendMessage{&pgproto3.Close{ObjectType: 'P', Name: p.upstream}}
+	p.upstream, p.tag, p.text = s.conv.NewPortal(), "", &m.Main
 	if m.Copy {
 		copied := m.CopySQL(values)
 		p.text = &copied
 		sql, err := s.sql(p.bound, p.text)
-		return append(opening,
-			&pgproto3.Close{ObjectType: 'S', Name: mainName},
-			&pgproto3.Parse{Name: mainName, Query: sql},
-			bindRaw(p.upstream, mainName, nil, nil, nil)), err
+		return upstream.Join(upstream.Prepare(upstream.Main, sql, nil), upstream.OpenPortal(p.upstream, nil, nil, nil)), err
 	}
 	var hidden [][]byte
 	for i, h := range m.Hidden {
@@ -383,21 +318,21 @@ func (s *session) openMain(p *portal, values []datum.Datum) ([]pgproto3.Frontend
 		}
 		hidden = append(hidden, encoded)
 	}
-	return append(opening, bindRaw(p.upstream, mainName, p.raw, hidden, s.mainFormats(p))), nil
+	return upstream.OpenPortal(p.upstream, p.raw, hidden, s.mainFormats(p)), nil
 }
 
 // sql is a text as the upstream is to get it: in the client's encoding, and meaning under
 // the settings of now what it meant when it was planned.
-func (s *session) sql(st *planner.Statement, text *planner.Text) (string, error) {
+func (s *proxied) sql(st *planner.Statement, text *planner.Text) (string, error) {
 	sql := text.SQL
-	if st.Standard != s.standard {
+	if st.Standard != s.view.standard {
 		sql = planner.Portable(sql, st.Standard)
 	}
-	return s.text.toClient(sql)
+	return s.view.text.ToClient(sql)
 }
 
-func (s *session) encodeHidden(t datum.Type, v datum.Datum) ([]byte, error) {
-	v, err := s.text.valueToClient(v)
+func (s *proxied) encodeHidden(t datum.Type, v datum.Datum) ([]byte, error) {
+	v, err := s.view.text.ValueToClient(v)
 	if v.Null || err != nil {
 		return nil, err
 	}
@@ -406,7 +341,7 @@ func (s *session) encodeHidden(t datum.Type, v datum.Datum) ([]byte, error) {
 
 // queryMixed answers a simple query of one statement that the upstream has a part in.
 // Its series ends with a Sync of ours, whose answer gives the transaction status.
-func (s *session) queryMixed(st *planner.Statement) {
+func (s *proxied) queryMixed(st *planner.Statement) {
 	if err := s.runMixedQuery(st); err != nil {
 		s.fail(err)
 	}
@@ -415,11 +350,11 @@ func (s *session) queryMixed(st *planner.Statement) {
 	}
 }
 
-func (s *session) runMixedQuery(st *planner.Statement) error {
-	if s.txState() == failed {
+func (s *proxied) runMixedQuery(st *planner.Statement) error {
+	if s.txState() == wire.FailedBlock {
 		return errAborted
 	}
-	s.up.openSeries()
+	s.up.OpenPipeline()
 	s.beginImplicit()
 	s.refresh() // another statement of the query may have changed settings
 	if s.preparesOurs(st) {
@@ -439,7 +374,7 @@ func (s *session) runMixedQuery(st *planner.Statement) error {
 	if err := s.authorize(st); err != nil {
 		return err
 	}
-	s.ad.reset("", st, 0)
-	s.ad.known, s.ad.foiled = probed, foiled
-	return s.runPortal(&s.ad, 0, true)
+	s.objects.simple.reset("", st, 0)
+	s.objects.simple.known, s.objects.simple.foiled = probed, foiled
+	return s.runPortal(&s.objects.simple, 0, true)
 }

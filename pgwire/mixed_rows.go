@@ -8,9 +8,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/pgwire/upstream"
+	"raisinproxy/pgwire/wire"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
 )
@@ -20,18 +21,18 @@ import (
 
 // mainFormats are the client's result formats, one for each column, and binary for the
 // columns that only we see.
-func (s *session) mainFormats(p *portal) []int16 {
+func (s *proxied) mainFormats(p *portal) []int16 {
 	m := mixed(p.bound)
 	if p.bound.Columns == nil {
 		return nil
 	}
 	result := make([]int16, 0, len(p.bound.Columns))
 	for i := range p.bound.Columns {
-		result = append(result, p.formats.of(i))
+		result = append(result, p.formats.Of(i))
 	}
 	if m.Rows != nil {
 		for range m.Rows.Hidden {
-			result = append(result, binaryFormat)
+			result = append(result, wire.BinaryFormat)
 		}
 	}
 	return result
@@ -54,17 +55,16 @@ func nextSlice(rows, size int) int {
 
 // fetch passes on rows, up to maxRows if that is not 0, and at the end the tag. The
 // messages of opening go first.
-func (s *session) fetch(p *portal, maxRows int, opening []pgproto3.FrontendMessage) error {
+func (s *proxied) fetch(p *portal, maxRows int, opening upstream.Messages) error {
 	if mixed(p.bound).Rows != nil {
 		return s.fetchSlices(p, maxRows, opening)
 	}
-	opening = append(opening, &pgproto3.Execute{Portal: p.upstream, MaxRows: uint32(maxRows)})
+	messages := append(opening, upstream.Fetch(p.upstream, maxRows)...)
 	if maxRows == 0 { // it runs to its end
-		opening = append(opening, &pgproto3.Close{ObjectType: 'P', Name: p.upstream})
+		messages = append(messages, upstream.ClosePortal(p.upstream)...)
 	}
-	execute, done := s.request(opening)
 	suspended := false
-	err := s.stream(execute, done, func(kind byte, body []byte) error {
+	err := s.conv.Stream(messages, func(kind byte, body []byte) error {
 		switch kind {
 		case '1', '3':
 		case '2':
@@ -77,7 +77,7 @@ func (s *session) fetch(p *portal, maxRows int, opening []pgproto3.FrontendMessa
 			p.tag = strings.TrimSuffix(string(body), "\x00")
 			s.warnOfLoss(p.tag)
 			s.explainCalls(p)
-			s.out.commandComplete(p.tag)
+			s.client.Out.CommandComplete(p.tag)
 		default:
 			s.pass(kind, body)
 		}
@@ -93,27 +93,27 @@ func (s *session) fetch(p *portal, maxRows int, opening []pgproto3.FrontendMessa
 }
 
 // describeOnce describes the rows that are about to come.
-func (s *session) describeOnce(p *portal) {
+func (s *proxied) describeOnce(p *portal) {
 	if p.undescribed {
 		p.undescribed = false
-		s.out.describeAs(p.bound.Described, p.formats)
+		s.client.Out.DescribeAs(p.bound.Described, p.formats)
 	}
 }
 
 // fetchFailure is an error of the portal upstream. One that the client has closed there,
 // by CLOSE ALL, has another name for it.
-func (s *session) fetchFailure(p *portal, body []byte) error {
+func (s *proxied) fetchFailure(p *portal, body []byte) error {
 	err := failure(body, p.text)
-	f, ok := errors.AsType[*upstreamError](err)
-	if ok && codes.Code(f.response.Code) == codes.InvalidCursorName {
-		f.response.Message = fmt.Sprintf("portal \"%s\" does not exist", p.name)
+	f, ok := errors.AsType[*upstream.Error](err)
+	if ok && codes.Code(f.Response.Code) == codes.InvalidCursorName {
+		f.Response.Message = fmt.Sprintf("portal \"%s\" does not exist", p.name)
 	}
 	return err
 }
 
-func (s *session) fetched(p *portal, suspended bool) {
+func (s *proxied) fetched(p *portal, suspended bool) {
 	if suspended {
-		s.out.portalSuspended()
+		s.client.Out.PortalSuspended()
 		return
 	}
 	s.closeUpstream(p)
@@ -121,62 +121,59 @@ func (s *session) fetched(p *portal, suspended bool) {
 }
 
 // fetchSlices is fetch for a statement with calls that run for each row.
-func (s *session) fetchSlices(p *portal, maxRows int, opening []pgproto3.FrontendMessage) error {
+func (s *proxied) fetchSlices(p *portal, maxRows int, opening upstream.Messages) error {
 	if maxRows == 0 {
 		maxRows = math.MaxInt
 	}
 	slice := firstRows
 	for sent := 0; ; {
-		fs, err := s.ask(append(opening, &pgproto3.Execute{Portal: p.upstream, MaxRows: uint32(min(maxRows-sent, slice))})...)
-		if err != nil {
-			return err
-		}
-		opening = nil
-		suspended := false
-		err = s.each(fs, func(kind byte, body []byte) error {
-			switch kind {
-			case '2':
-				s.describeOnce(p)
-			case 'E':
-				return s.fetchFailure(p, body)
-			case 's':
-				suspended = true
-			case 'D':
-				sent++
-				return s.passRow(p, body)
-			case 'C':
-				s.passTag(p, body, sent)
-			}
-			return nil
+		suspended, size := false, 0
+		err := s.conv.Say(upstream.Part{
+			Messages: append(opening, upstream.Fetch(p.upstream, min(maxRows-sent, slice))...),
+			Fail:     func(body []byte) error { return s.fetchFailure(p, body) },
+			Visit: func(kind byte, body []byte) error {
+				size += len(body)
+				switch kind {
+				case '2':
+					s.describeOnce(p)
+				case 's':
+					suspended = true
+				case 'D':
+					sent++
+					return s.passRow(p, body)
+				case 'C':
+					s.passTag(p, body, sent)
+				}
+				return nil
+			},
 		})
 		if err != nil {
 			return err
 		}
-		slice = nextSlice(slice, len(fs))
+		opening = nil
+		slice = nextSlice(slice, size)
 		if !suspended || sent >= maxRows {
 			s.fetched(p, suspended)
 			return nil
 		}
-		if len(s.out.buf) > s.maxWaiting() {
-			if err := s.flush(); err != nil {
-				return err
-			}
+		if err := (listener{s}).Flush(false); err != nil {
+			return err
 		}
 	}
 }
 
 // passTag tells how many rows there were: the upstream counts the last slice only.
-func (s *session) passTag(p *portal, body []byte, sent int) {
+func (s *proxied) passTag(p *portal, body []byte, sent int) {
 	p.tag = strings.TrimSuffix(string(body), "\x00")
 	if i := strings.LastIndexByte(p.tag, ' '); i >= 0 {
 		p.tag = p.tag[:i+1] + strconv.Itoa(sent)
 	}
 	s.warnOfLoss(p.tag)
-	s.out.commandComplete(p.tag)
+	s.client.Out.CommandComplete(p.tag)
 }
 
 // explainCalls adds what EXPLAIN says of the calls.
-func (s *session) explainCalls(p *portal) {
+func (s *proxied) explainCalls(p *portal) {
 	explain := mixed(p.bound).Explain
 	if explain == nil || !explain.Text {
 		return
@@ -187,9 +184,9 @@ func (s *session) explainCalls(p *portal) {
 }
 
 // passRow passes on a row, with the calls that it asks for made.
-func (s *session) passRow(p *portal, body []byte) error {
+func (s *proxied) passRow(p *portal, body []byte) error {
 	plan := mixed(p.bound).Rows
-	row := readRow(body)
+	row := wire.ReadRow(body)
 	visible := len(p.bound.Columns)
 	if len(row) != visible+len(plan.Hidden) {
 		return fmt.Errorf("a row of %d columns, want %d", len(row), visible+len(plan.Hidden))
@@ -215,7 +212,7 @@ func (s *session) passRow(p *portal, body []byte) error {
 		if err != nil {
 			return err
 		}
-		if row[column], err = s.encodeItem(item.Type, v, p.formats.of(column)); err != nil {
+		if row[column], err = s.encodeItem(item.Type, v, p.formats.Of(column)); err != nil {
 			return err
 		}
 	}
@@ -224,7 +221,7 @@ func (s *session) passRow(p *portal, body []byte) error {
 }
 
 // readHidden reads a column that only we see.
-func (s *session) readHidden(t datum.Type, raw []byte) (datum.Datum, error) {
+func (s *proxied) readHidden(t datum.Type, raw []byte) (datum.Datum, error) {
 	if raw == nil {
 		return datum.Null, nil
 	}
@@ -232,30 +229,30 @@ func (s *session) readHidden(t datum.Type, raw []byte) (datum.Datum, error) {
 	if err != nil {
 		return v, err
 	}
-	return s.text.valueFromClient(v)
+	return s.view.text.ValueFromClient(v)
 }
 
-func (s *session) encodeItem(t datum.Type, v datum.Datum, format int16) ([]byte, error) {
-	v, err := s.text.valueToClient(v)
+func (s *proxied) encodeItem(t datum.Type, v datum.Datum, format int16) ([]byte, error) {
+	v, err := s.view.text.ValueToClient(v)
 	if v.Null || err != nil {
 		return nil, err
 	}
-	if format == binaryFormat {
+	if format == wire.BinaryFormat {
 		return datum.AppendBinary([]byte{}, t, v)
 	}
-	return datum.AppendText([]byte{}, t, v, s.zone), nil
+	return datum.AppendText([]byte{}, t, v, s.view.zone), nil
 }
 
-func (s *session) sendRaw(row [][]byte) {
-	start := s.out.begin('D')
-	s.out.buf = binary.BigEndian.AppendUint16(s.out.buf, uint16(len(row)))
+func (s *proxied) sendRaw(row [][]byte) {
+	start := s.client.Out.Begin('D')
+	s.client.Out.Buf = binary.BigEndian.AppendUint16(s.client.Out.Buf, uint16(len(row)))
 	for _, value := range row {
 		if value == nil {
-			s.out.buf = append(s.out.buf, 0xFF, 0xFF, 0xFF, 0xFF)
+			s.client.Out.Buf = append(s.client.Out.Buf, 0xFF, 0xFF, 0xFF, 0xFF)
 			continue
 		}
-		s.out.buf = binary.BigEndian.AppendUint32(s.out.buf, uint32(len(value)))
-		s.out.buf = append(s.out.buf, value...)
+		s.client.Out.Buf = binary.BigEndian.AppendUint32(s.client.Out.Buf, uint32(len(value)))
+		s.client.Out.Buf = append(s.client.Out.Buf, value...)
 	}
-	s.out.end(start)
+	s.client.Out.End(start)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
@@ -17,7 +18,7 @@ type portal struct {
 	bound   *planner.Statement
 	running *planner.Statement // bound, or the statement that its EXECUTE names
 	params  []datum.Datum
-	formats formats
+	formats wire.Formats
 	depth   int // savepoints that were open when it was made
 	state   portalState
 	frame   planner.Frame
@@ -26,9 +27,9 @@ type portal struct {
 	kept    int             // bytes that it takes while it has a name
 
 	// Of a statement that the upstream has a part in:
-	raw      []rawValue // the parameters
-	upstream string     // the portal there
-	tag      string     // of what ran
+	raw      []wire.RawValue // the parameters
+	upstream string          // the portal there
+	tag      string          // of what ran
 	text     *planner.Text
 	// known: the facts that the plan rests on were asked for just now, and whether they
 	// foil the statement.
@@ -69,13 +70,13 @@ func (s *session) runPortal(p *portal, maxRows int, describe bool) (err error) {
 		}
 		s.endUnitStatement()
 	}()
-	if p.state == portalReady && s.up != nil {
-		if err := s.openExecute(p); err != nil {
+	if p.state == portalReady {
+		if err := s.handler.openExecute(p); err != nil {
 			return err
 		}
 	}
 	if mixed(p.bound) != nil {
-		return s.runMixed(p, maxRows, describe)
+		return s.handler.runSplit(p, maxRows, describe)
 	}
 	switch p.state {
 	case portalDone, portalBroken:
@@ -108,7 +109,7 @@ func (s *session) start(p *portal, describe bool) error {
 	}
 	switch action := p.running.Action.(type) {
 	case *planner.Select:
-		s.vars.Queried()
+		s.view.vars.Queried()
 		if err := action.Check(&p.frame); err != nil {
 			return err
 		}
@@ -133,7 +134,7 @@ func (s *session) start(p *portal, describe bool) error {
 			return err
 		}
 		if tag != "" {
-			s.out.commandComplete(tag)
+			s.client.Out.CommandComplete(tag)
 		}
 		if p.state != portalAbsent { // it may have ended with its transaction
 			p.state = portalDone
@@ -148,7 +149,7 @@ func (s *session) start(p *portal, describe bool) error {
 // are about to be sent.
 func (p *portal) checkFormats() error {
 	for _, f := range p.formats {
-		if p.running.Columns != nil && f != textFormat && f != binaryFormat {
+		if p.running.Columns != nil && f != wire.TextFormat && f != wire.BinaryFormat {
 			return pgerr.Newf(codes.InvalidParameterValue, "unsupported format code: %d", f)
 		}
 	}
@@ -208,7 +209,7 @@ func (s *session) authorize(st *planner.Statement) error {
 func (s *session) sendRows(p *portal, maxRows int) error {
 	sent := 0
 	for maxRows == 0 || sent < maxRows {
-		if len(s.out.buf) > maxResult {
+		if len(s.client.Out.Buf) > maxResult {
 			return errTooLarge
 		}
 		more, err := s.nextRow(p)
@@ -222,7 +223,7 @@ func (s *session) sendRows(p *portal, maxRows int) error {
 		}
 		sent++
 	}
-	s.out.portalSuspended()
+	s.client.Out.PortalSuspended()
 	return nil
 }
 
@@ -238,9 +239,9 @@ func (s *session) complete(p *portal, rows int) {
 		if rows == 0 {
 			s.warnOfLoss("SELECT 0")
 		}
-		s.out.selected(rows)
+		s.client.Out.Selected(rows)
 	} else {
-		s.out.commandComplete("SHOW")
+		s.client.Out.CommandComplete("SHOW")
 	}
 }
 
@@ -265,20 +266,20 @@ func (s *session) nextRow(p *portal) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	start := s.out.begin('D')
-	s.out.buf = append(s.out.buf, byte(len(columns)>>8), byte(len(columns)))
+	start := s.client.Out.Begin('D')
+	s.client.Out.Buf = append(s.client.Out.Buf, byte(len(columns)>>8), byte(len(columns)))
 	for i := range columns {
 		if ok {
-			err = s.sendColumn(query, &p.frame, columns[i].Type, i, p.formats.of(i))
+			err = s.sendColumn(query, &p.frame, columns[i].Type, i, p.formats.Of(i))
 		} else {
-			err = s.sendValue(columns[i].Type, s.row[i], p.formats.of(i))
+			err = s.sendValue(columns[i].Type, s.row[i], p.formats.Of(i))
 		}
 		if err != nil {
-			s.out.mend()
+			s.client.Out.Mend()
 			return false, err
 		}
 	}
-	s.out.end(start)
+	s.client.Out.End(start)
 	return true, nil
 }
 
@@ -289,7 +290,7 @@ func (s *session) compute(query *planner.Select, f *planner.Frame, columns int) 
 	for i := range columns {
 		fn, _, err := query.ScalarCall(f, i)
 		v := datum.Null
-		if err == nil && (fn == nil || s.text.converts()) {
+		if err == nil && (fn == nil || s.view.text.Converts()) {
 			v, err = query.Column(f, i)
 		}
 		if err != nil {
@@ -305,48 +306,44 @@ func (s *session) sendColumn(query *planner.Select, f *planner.Frame, t datum.Ty
 	if err != nil {
 		return err
 	}
-	if fn != nil && !s.text.converts() {
-		start := len(s.out.buf)
-		s.out.buf = append(s.out.buf, 0, 0, 0, 0)
-		if format == binaryFormat {
-			s.out.buf = append(s.out.buf, datum.JSONBVersion)
+	if fn != nil && !s.view.text.Converts() {
+		start := len(s.client.Out.Buf)
+		s.client.Out.Buf = append(s.client.Out.Buf, 0, 0, 0, 0)
+		if format == wire.BinaryFormat {
+			s.client.Out.Buf = append(s.client.Out.Buf, datum.JSONBVersion)
 		}
-		s.out.buf = fn.AppendScalar(s.out.buf, row)
-		s.out.closeValue(start)
+		s.client.Out.Buf = fn.AppendScalar(s.client.Out.Buf, row)
+		s.client.Out.CloseValue(start)
 		return nil
 	}
 	return s.sendValue(t, s.row[i], format)
 }
 
 func (s *session) sendValue(t datum.Type, v datum.Datum, format int16) error {
-	if len(s.out.buf)+len(v.Str) > maxResult {
+	if len(s.client.Out.Buf)+len(v.Str) > maxResult {
 		return errTooLarge
 	}
-	if s.text.converts() && !v.Null && v.Str != "" {
-		converted, err := s.text.toClient(v.Str)
+	if s.view.text.Converts() && !v.Null && v.Str != "" {
+		converted, err := s.view.text.ToClient(v.Str)
 		if err != nil {
 			return err
 		}
 		v.Str = converted
 	}
-	return s.out.value(t, v, format, s.zone)
+	return s.client.Out.Value(t, v, format, s.view.zone)
 }
 
-func (s *session) describeRows(columns []planner.Column, f formats) {
-	if s.text.converts() {
-		columns = s.text.columns(columns)
+func (s *session) describeRows(columns []planner.Column, f wire.Formats) {
+	if s.view.text.Converts() {
+		columns = s.view.text.Columns(columns)
 	}
-	s.out.rowDescription(columns, f)
+	s.client.Out.RowDescription(columns, f)
 }
 
 // startClock notes when the statement must be over.
 func (s *session) startClock() {
 	s.deadline = time.Time{}
-	timeout := s.vars.StatementTimeout()
-	if s.up != nil {
-		timeout = s.upstreamTimeout
-	}
-	if timeout > 0 {
+	if timeout := s.handler.statementTimeout(); timeout > 0 {
 		s.deadline = time.Now().Add(timeout)
 	}
 }

@@ -1,13 +1,13 @@
 package pgwire
 
 import (
-	"errors"
 	"strconv"
 	"strings"
 
-	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/pgwire/upstream"
+	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
@@ -16,11 +16,8 @@ import (
 // This file is SQL's PREPARE and EXECUTE of statements that the upstream has a part in.
 // They are kept here, as those of the protocol are, and under the same names.
 
-// executeName is what an EXECUTE runs in the upstream to have its arguments computed.
-const executeName = "_raisin_execute"
-
 // involved says whether the upstream has a part in running a statement.
-func (s *session) involved(st *planner.Statement) bool {
+func (s *proxied) involved(st *planner.Statement) bool {
 	if _, ok := st.Action.(*planner.PrepareMixed); ok {
 		return true
 	}
@@ -30,21 +27,21 @@ func (s *session) involved(st *planner.Statement) bool {
 
 // computesUpstream says whether the arguments of the EXECUTE by which st runs target are
 // the upstream's to compute.
-func (s *session) computesUpstream(st, target *planner.Statement) bool {
-	return st != target && s.server.cfg.Upstream != nil && s.lastExecute(st, target).Action.(*planner.Execute).NeedsUpstream(target.Params)
+func (s *proxied) computesUpstream(st, target *planner.Statement) bool {
+	return st != target && s.lastExecute(st, target).Action.(*planner.Execute).NeedsUpstream(target.Params)
 }
 
 // lastExecute is the EXECUTE that names target, to which st leads.
-func (s *session) lastExecute(st, target *planner.Statement) (last *planner.Statement) {
-	for next := st; next != target; next = s.statements[nameKey(next.Action.(*planner.Execute).Name)] {
+func (s *proxied) lastExecute(st, target *planner.Statement) (last *planner.Statement) {
+	for next := st; next != target; next = s.objects.statements[nameKey(next.Action.(*planner.Execute).Name)] {
 		last = next
 	}
 	return last
 }
 
 // prepareMixed is PREPARE.
-func (s *session) prepareMixed(st *planner.Statement, a *planner.PrepareMixed) error {
-	s.up.openSeries()
+func (s *proxied) prepareMixed(st *planner.Statement, a *planner.PrepareMixed) error {
+	s.up.OpenPipeline()
 	declared := a.Declared
 	if a.Types.SQL != "" {
 		found, err := s.askTypes(st, &a.Types)
@@ -61,39 +58,36 @@ func (s *session) prepareMixed(st *planner.Statement, a *planner.PrepareMixed) e
 }
 
 // askTypes has the upstream say which types the names in a PREPARE mean.
-func (s *session) askTypes(st *planner.Statement, query *planner.Text) (types []datum.Type, err error) {
+func (s *proxied) askTypes(st *planner.Statement, query *planner.Text) (types []datum.Type, err error) {
 	sql, err := s.sql(st, query)
 	if err != nil {
 		return nil, err
 	}
-	fs, err := s.ask(
-		&pgproto3.Close{ObjectType: 'S', Name: probeName},
-		&pgproto3.Parse{Name: probeName, Query: sql},
-		&pgproto3.Describe{ObjectType: 'S', Name: probeName})
-	if err != nil {
-		return nil, err
-	}
-	err = s.each(fs, func(kind byte, body []byte) error {
-		switch kind {
-		case 'E':
-			return failure(body, query)
-		case 't':
-			types = readTypes(body)
-		}
-		return nil
+	err = s.conv.Say(upstream.Part{
+		Messages: upstream.Join(upstream.Prepare(upstream.Probe, sql, nil), upstream.Describe(string(upstream.Probe))),
+		Fail:     func(body []byte) error { return failure(body, query) },
+		Visit: func(kind byte, body []byte) error {
+			if kind == 't' {
+				types = wire.ReadTypes(body)
+			}
+			return nil
+		},
 	})
 	return types, err
 }
 
 // openExecute makes a portal of EXECUTE one of the statement that it names, if the
 // upstream has a part in that, or in computing its arguments.
-func (s *session) openExecute(p *portal) error {
+func (s *proxied) openExecute(p *portal) error {
+	if !s.up.IsOpened() {
+		return nil
+	}
 	st := p.bound
 	target, err := s.target(st)
 	if target == st || err != nil || mixed(target) == nil && !s.computesUpstream(st, target) {
 		return nil // what is wrong is said elsewhere
 	}
-	s.up.openSeries()
+	s.up.OpenPipeline()
 	if err := s.authorize(target); err != nil {
 		return err
 	}
@@ -108,14 +102,14 @@ func (s *session) openExecute(p *portal) error {
 }
 
 // readValues reads parameters of types that are computed with here.
-func (s *session) readValues(raw []rawValue, types []datum.Type) ([]datum.Datum, error) {
+func (s *proxied) readValues(raw []wire.RawValue, types []datum.Type) ([]datum.Datum, error) {
 	values := make([]datum.Datum, len(raw))
 	for i, v := range raw {
-		if v.value == nil {
+		if v.Value == nil {
 			values[i] = datum.Null
 			continue
 		}
-		text, err := s.text.fromClient(v.value)
+		text, err := s.view.text.FromClient(v.Value)
 		if err != nil {
 			return nil, err
 		}
@@ -128,7 +122,7 @@ func (s *session) readValues(raw []rawValue, types []datum.Type) ([]datum.Datum,
 
 // executeArguments has the upstream compute the arguments of an EXECUTE: it executes a
 // statement that returns its parameters.
-func (s *session) executeArguments(st *planner.Statement, types []datum.Type) (values []rawValue, err error) {
+func (s *proxied) executeArguments(st *planner.Statement, types []datum.Type) (values []wire.RawValue, err error) {
 	if len(types) == 0 {
 		return nil, nil
 	}
@@ -139,38 +133,27 @@ func (s *session) executeArguments(st *planner.Statement, types []datum.Type) (v
 	for i := range parameters {
 		parameters[i] = "$" + strconv.Itoa(i+1)
 	}
-	sql, shift := st.ExecuteAs(executeName)
-	if st.Standard != s.standard {
+	sql, shift := st.ExecuteAs(string(upstream.Executed))
+	if st.Standard != s.view.standard {
 		sql = planner.Portable(sql, st.Standard)
 	}
-	if sql, err = s.text.toClient(sql); err != nil {
+	if sql, err = s.view.text.ToClient(sql); err != nil {
 		return nil, err
 	}
-	fs, err := s.ask(
-		&pgproto3.Close{ObjectType: 'S', Name: executeName},
-		&pgproto3.Parse{Name: executeName, Query: "SELECT " + strings.Join(parameters, ", "), ParameterOIDs: oids(types)},
-		&pgproto3.Close{ObjectType: 'S', Name: argsName},
-		&pgproto3.Parse{Name: argsName, Query: sql},
-		&pgproto3.Bind{DestinationPortal: argsName, PreparedStatement: argsName},
-		&pgproto3.Execute{Portal: argsName},
-		&pgproto3.Close{ObjectType: 'P', Name: argsName})
-	if err != nil {
-		return nil, err
-	}
-	err = s.each(fs, func(kind byte, body []byte) error {
-		switch kind {
-		case 'E':
-			err := refusal(body)
-			if f, ok := errors.AsType[*upstreamError](err); ok && f.response.Position > 0 {
-				f.response.Position += int32(st.Start - shift)
+	err = s.conv.Say(upstream.Part{
+		Messages: upstream.Join(
+			upstream.Prepare(upstream.Executed, "SELECT "+strings.Join(parameters, ", "), wire.Oids(types)),
+			upstream.Prepare(upstream.Arguments, sql, nil),
+			upstream.Execute(upstream.Arguments, nil)),
+		Fail: func(body []byte) error { return shifted(body, st.Start-shift) },
+		Visit: func(kind byte, body []byte) error {
+			if kind == 'D' {
+				for _, value := range wire.ReadRow(body) {
+					values = append(values, wire.RawValue{Format: wire.TextFormat, Value: value})
+				}
 			}
-			return err
-		case 'D':
-			for _, value := range readRow(body) {
-				values = append(values, rawValue{format: textFormat, value: value})
-			}
-		}
-		return nil
+			return nil
+		},
 	})
 	return values, err
 }

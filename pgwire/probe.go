@@ -1,11 +1,11 @@
 package pgwire
 
 import (
-	"encoding/binary"
-
-	"github.com/jackc/pgx/v5/pgproto3"
 	"raisinproxy/planner"
 	"raisinproxy/sqlfuncs/datum"
+
+	"raisinproxy/pgwire/upstream"
+	"raisinproxy/pgwire/wire"
 )
 
 // This file asks the upstream within a series of ours, unseen by the client, and first of
@@ -13,44 +13,45 @@ import (
 
 // probe asks the upstream what a statement means. The result is the statement with the
 // types of its parameters and its columns.
-func (s *session) probe(st *planner.Statement, declared []datum.Type) (*planner.Statement, error) {
+func (s *proxied) probe(st *planner.Statement, declared []datum.Type) (*planner.Statement, error) {
 	known, _, err := s.probeFacts(st, declared)
 	return known, err
 }
 
 // probeFacts is probe that also says what the facts are that the statement rests on. One
 // that does not hold is an error, but after whatever the upstream finds wrong.
-func (s *session) probeFacts(st *planner.Statement, declared []datum.Type) (*planner.Statement, *factReader, error) {
+func (s *proxied) probeFacts(st *planner.Statement, declared []datum.Type) (*planner.Statement, *factReader, error) {
 	m := mixed(st)
 	sql, err := s.sql(st, &m.Probe)
 	if err != nil {
 		return nil, nil, err
 	}
-	s.up.openSeries()
+	s.up.OpenPipeline()
 	known := *st
 	known.Columns = nil
-	var c conversation
-	c.say(&m.Probe, func(kind byte, body []byte) error {
-		switch kind {
-		case 't':
-			known.Params = readTypes(body)
-		case 'T':
-			if m.Copy { // it returns data, not rows
-				return nil
-			}
-			known.Described = append([]byte(nil), body...)
-			known.Columns = readColumns(body)
-		}
-		return nil
-	},
-		&pgproto3.Close{ObjectType: 'S', Name: probeName},
-		&pgproto3.Parse{Name: probeName, Query: sql, ParameterOIDs: oids(declared)},
-		&pgproto3.Describe{ObjectType: 'S', Name: probeName})
 	facts := s.factReader(m)
-	if err := s.sayFacts(&c, m, facts); err != nil {
+	questions, err := s.ask(m, facts)
+	if err != nil {
 		return nil, nil, err
 	}
-	switch err := s.interview(&c); {
+	probe := upstream.Part{
+		Messages: upstream.Join(upstream.Prepare(upstream.Probe, sql, wire.Oids(declared)), upstream.Describe(string(upstream.Probe))),
+		Fail:     func(body []byte) error { return failure(body, &m.Probe) },
+		Visit: func(kind byte, body []byte) error {
+			switch kind {
+			case 't':
+				known.Params = wire.ReadTypes(body)
+			case 'T':
+				if m.Copy { // it returns data, not rows
+					return nil
+				}
+				known.Described = append([]byte(nil), body...)
+				known.Columns = wire.ReadColumns(body)
+			}
+			return nil
+		},
+	}
+	switch err := s.conv.Say(append([]upstream.Part{probe}, questions...)...); {
 	case facts.refused == nil && err != nil:
 		return nil, nil, err
 	case m.Refused != nil:
@@ -59,65 +60,4 @@ func (s *session) probeFacts(st *planner.Statement, declared []datum.Type) (*pla
 		return nil, nil, facts.refused
 	}
 	return &known, facts, nil
-}
-
-// askWhetherFine asks for nothing but what is wrong with messages.
-func (s *session) askWhetherFine(messages ...pgproto3.FrontendMessage) error {
-	fs, err := s.ask(messages...)
-	if err != nil {
-		return err
-	}
-	return s.each(fs, func(kind byte, body []byte) error {
-		if kind == 'E' {
-			return refusal(body)
-		}
-		return nil
-	})
-}
-
-func oids(types []datum.Type) []uint32 {
-	out := make([]uint32, len(types))
-	for i, t := range types {
-		out[i] = uint32(t)
-	}
-	return out
-}
-
-func readTypes(body []byte) []datum.Type {
-	m := message{rest: body}
-	types := make([]datum.Type, m.count())
-	for i := range types {
-		types[i] = datum.Type(m.int32())
-	}
-	return types
-}
-
-func readColumns(body []byte) []planner.Column {
-	m := message{rest: body}
-	columns := make([]planner.Column, m.count())
-	for i := range columns {
-		columns[i].Name = string(m.text())
-		m.bytes(6) // table and column there
-		columns[i].Type = datum.Type(m.int32())
-		m.bytes(2) // length
-		columns[i].Typmod = m.int32()
-		m.bytes(2) // format
-	}
-	return columns
-}
-
-// describeAs sends a row description of the upstream's with the client's formats.
-func (a *answers) describeAs(described []byte, f formats) {
-	start := a.begin('T')
-	at := len(a.buf)
-	a.buf = append(a.buf, described...)
-	a.end(start)
-	m := message{rest: a.buf[at:]}
-	for i := range m.count() {
-		m.text()
-		m.bytes(16)
-		if format := m.bytes(2); format != nil {
-			binary.BigEndian.PutUint16(format, uint16(f.of(i)))
-		}
-	}
 }

@@ -3,6 +3,7 @@ package pgwire
 import (
 	"unsafe"
 
+	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner"
 )
 
@@ -23,12 +24,12 @@ func (p *procedures) statement(name []byte) bool {
 
 // note takes account of a message that goes upstream.
 func (p *procedures) note(kind byte, body []byte, standard bool) {
-	m := message{rest: body}
+	m := wire.Body{Rest: body}
 	switch kind {
 	case 'P':
-		p.parse(m.text(), m.text(), standard)
+		p.parse(m.Text(), m.Text(), standard)
 	case 'B':
-		p.bind(m.text(), m.text())
+		p.bind(m.Text(), m.Text())
 	}
 }
 
@@ -60,12 +61,12 @@ func (p *procedures) bind(portal, statement []byte) {
 
 // mayCommit says whether a message runs such a one.
 func (p *procedures) mayCommit(kind byte, body []byte, standard bool) bool {
-	m := message{rest: body}
+	m := wire.Body{Rest: body}
 	switch kind {
 	case 'E':
-		return p.portals[string(nameKey(m.text()))]
+		return p.portals[string(nameKey(m.Text()))]
 	case 'Q':
-		return planner.MayCommit(string(m.text()), standard)
+		return planner.MayCommit(string(m.Text()), standard)
 	}
 	return false
 }

@@ -3,7 +3,6 @@ package pgwire
 import (
 	"crypto/rand"
 	"encoding/binary"
-	"sync"
 )
 
 // This file is about process ids. With an upstream a client is told the one of its process
@@ -27,9 +26,8 @@ const firstPID = 1 << 30
 func (s *Server) register(session *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if session.up != nil && !s.cfg.Upstream.FirstUse {
-		session.pid = int32(session.up.pid)
-	} else {
+	session.pid = session.handler.processID()
+	if session.pid == 0 {
 		session.pid = s.madeUpID()
 	}
 	for taken := true; taken; {
@@ -58,65 +56,5 @@ func (s *Server) forget(session *session) {
 	if session.pid != 0 {
 		delete(s.sessions, session.key())
 		delete(s.madeUp, session.pid)
-	}
-}
-
-// processIDs are the ids that clients were told instead of those of their upstream
-// processes. It is safe for concurrent use.
-type processIDs struct {
-	mu    sync.RWMutex
-	shown map[processKey]uint32
-	ended []endedProcess // in the order in which their sessions ended
-}
-
-type endedProcess struct {
-	key   processKey
-	shown uint32
-}
-
-// processKey is a process of one of the upstream's hosts.
-type processKey struct {
-	address string
-	pid     uint32
-}
-
-func newProcessIDs() *processIDs { return &processIDs{shown: map[processKey]uint32{}} }
-
-// address is that of the upstream's host.
-func (r *relay) address() string { return r.conn.RemoteAddr().String() }
-
-func (r *relay) key() processKey { return processKey{r.address(), r.pid} }
-
-func (p *processIDs) show(key processKey, pid uint32) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.shown[key] = pid
-}
-
-// keptEnded is how many ids are known on when their sessions have ended: what they notified
-// last may be under way still.
-const keptEnded = 1000
-
-// end notes that the session of a process has ended.
-func (p *processIDs) end(key processKey, pid uint32) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.ended = append(p.ended, endedProcess{key, pid})
-	if len(p.ended) <= keptEnded {
-		return
-	}
-	if first := p.ended[0]; p.shown[first.key] == first.shown { // else another process has that id by now
-		delete(p.shown, first.key)
-	}
-	p.ended = p.ended[1:]
-}
-
-// translate puts the id in the body of a notification into what that process's client was
-// told. Processes of other programs keep theirs.
-func (p *processIDs) translate(address string, body []byte) {
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	if shown, ok := p.shown[processKey{address, binary.BigEndian.Uint32(body)}]; ok {
-		binary.BigEndian.PutUint32(body, shown)
 	}
 }

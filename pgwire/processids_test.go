@@ -1,12 +1,14 @@
 package pgwire
 
 import (
-	"encoding/binary"
 	"log/slog"
 	"testing"
 
 	"raisinproxy/pgwire/auth"
+	"raisinproxy/pgwire/upstream"
 	"raisinproxy/sqlfuncs"
+
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // TestEqualProcessIDs: two hosts may give their processes one id. A cancel request reaches the
@@ -16,16 +18,17 @@ func TestEqualProcessIDs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := NewServer(Config{Functions: sqlfuncs.NewService(nil, 0), Policy: policy, Log: slog.New(slog.DiscardHandler), Upstream: &Upstream{}})
+	server, err := NewServer(Config{Functions: sqlfuncs.NewService(nil, 0), Policy: policy, Log: slog.New(slog.DiscardHandler), Upstream: &upstream.Server{}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var sessions []*session
 	canceled := map[*session]int{}
 	for range 100 {
-		s := &session{server: server, up: &relay{pid: 7}}
+		s := server.newSession(t.Context(), nil, nil)
+		s.handler.(*proxied).up.Open(&pgconn.HijackedConn{Conn: deafConn{}, PID: 7}, deafConn{})
 		server.register(s)
-		s.interrupt.cancel = func(error) { canceled[s]++ }
+		s.client.SetOther(counter(func() { canceled[s]++ }))
 		sessions = append(sessions, s)
 	}
 	server.cancel(7, sessions[0].secret-1)
@@ -46,27 +49,8 @@ func TestEqualProcessIDs(t *testing.T) {
 	}
 }
 
-// TestProcessIDsAreForgotten: but the newest, and not one that another process has by now.
-func TestProcessIDsAreForgotten(t *testing.T) {
-	ids := newProcessIDs()
-	again := processKey{"host", 1}
-	for i := range 3 * keptEnded {
-		key := processKey{"host", uint32(i + 1)}
-		ids.show(key, firstPID+uint32(i))
-		ids.end(key, firstPID+uint32(i))
-		if i == keptEnded/2 {
-			ids.show(again, firstPID-1)
-		}
-	}
-	if n := len(ids.shown); n != keptEnded+1 {
-		t.Errorf("%d are known, want %d", n, keptEnded+1)
-	}
-	for pid, want := range map[uint32]uint32{1: firstPID - 1, 2: 2, 3 * keptEnded: firstPID + 3*keptEnded - 1} {
-		body := binary.BigEndian.AppendUint32(nil, pid)
-		ids.translate("host", body)
-		if got := binary.BigEndian.Uint32(body); got != want {
-			t.Errorf("process %d is %d, want %d", pid, got, want)
-		}
-		ids.translate("another", binary.BigEndian.AppendUint32(nil, pid))
-	}
-}
+// counter is what a session waits for, which counts how often it was cancelled.
+type counter func()
+
+func (c counter) RequestCancel() { c() }
+func (counter) Abandon()         {}

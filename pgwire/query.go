@@ -5,29 +5,31 @@ import (
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/pgwire/drive"
 	"raisinproxy/pgwire/settings"
+	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner"
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
 // query answers a simple query: all statements of a text, in one implicit
 // transaction unless they say otherwise, up to the first error.
-func (s *session) query(body []byte) verdict {
+func (s *session) query(body []byte) drive.Verdict {
 	s.refresh() // before the text is read, which depends on settings
-	m := message{rest: body}
-	raw := m.text()
-	if bad := m.done(); bad != nil {
+	m := wire.Body{Rest: body}
+	raw := m.Text()
+	if bad := m.Done(); bad != nil {
 		s.fail(bad)
 		s.ready()
 		return needInput
 	}
-	text, err := s.text.fromClient(raw)
+	text, err := s.view.text.FromClient(raw)
 	if err != nil {
 		s.fail(err)
 		s.ready()
 		return needInput
 	}
-	script, ok := s.lookup(text, planner.Options{Standard: s.standard})
+	script, ok := s.lookup(text, planner.Options{Standard: s.view.standard})
 	if !ok {
 		return needPlan
 	}
@@ -35,12 +37,12 @@ func (s *session) query(body []byte) verdict {
 }
 
 // answerQuery answers a simple query whose plan is there.
-func (s *session) answerQuery(text []byte, script *planner.Script) verdict {
+func (s *session) answerQuery(text []byte, script *planner.Script) drive.Verdict {
 	if !s.mayWait(script.Calls || s.executes(script)) || !s.mayCompute(script.Statements...) {
-		s.planned = planned{text: string(text), options: planner.Options{Standard: s.standard}, script: script}
+		s.planned = planned{text: string(text), options: planner.Options{Standard: s.view.standard}, script: script}
 		return needCall
 	}
-	s.forgetUnnamed()
+	s.handler.forgetUnnamed()
 	s.runScript(script)
 	if !s.over {
 		s.ready()
@@ -55,24 +57,24 @@ func (s *session) runScript(script *planner.Script) {
 		return
 	}
 	if len(script.Statements) == 0 {
-		s.out.emptyQueryResponse()
+		s.client.Out.EmptyQueryResponse()
 		return
 	}
-	s.batch = len(script.Statements) > 1
+	s.tx.batch = len(script.Statements) > 1
 	s.announce(script)
-	defer func() { s.batch = false }()
+	defer func() { s.tx.batch = false }()
 	for _, st := range script.Statements {
 		if err := s.runStatement(st); err != nil {
 			s.fail(err)
 			return
 		}
 	}
-	s.endImplicit()
+	s.handler.endImplicit()
 }
 
 // runStatement runs one statement of a simple query.
 func (s *session) runStatement(st *planner.Statement) error {
-	if s.txState() == failed && !st.EndsTransaction() {
+	if s.txState() == wire.FailedBlock && !st.EndsTransaction() {
 		return errAborted
 	}
 	s.beginImplicit()
@@ -83,26 +85,18 @@ func (s *session) runStatement(st *planner.Statement) error {
 	if err := s.authorize(st); err != nil {
 		return err
 	}
-	s.ad.reset("", st, len(s.savepoints))
-	return s.runPortal(&s.ad, 0, true)
+	s.objects.simple.reset("", st, len(s.tx.savepoints))
+	return s.runPortal(&s.objects.simple, 0, true)
 }
 
 // wrong is what is wrong with a statement beyond its syntax.
 func (s *session) wrong(st *planner.Statement) error {
-	if s.server.cfg.Upstream != nil {
-		if s.executesWithin(st) {
-			return errExecuteWithin
-		}
-		if s.preparesOurs(st) && !isPrepared(st.Action) { // one of ours says so when it runs
-			return errStatementExists(st.Prepares)
-		}
-		if isEmptyBranch(st) {
-			return errEmptyBranch
-		}
+	if err := s.handler.refuses(st); err != nil {
+		return err
 	}
 	switch {
-	case st.Mentions && s.text.unsafe:
-		return errEncoding
+	case st.Mentions && s.view.text.Unsafe:
+		return wire.ErrEncoding
 	case st.Err != nil && st.First != nil && st.Err.Code[:2] == classData && !s.caller.Named():
 		// A value was looked at to find this error.
 		return s.server.cfg.Functions.Authorize(&s.caller, st.First)

@@ -2,6 +2,7 @@ package pgwire
 
 import (
 	"bytes"
+	"raisinproxy/pgwire/upstream"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -22,22 +23,22 @@ func BenchmarkRelayFrames(b *testing.B) {
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			s := newSession(b)
-			s.server.cfg.Upstream = &Upstream{}
-			s.up = newRelay(&pgconn.HijackedConn{Conn: deafConn{}, TxStatus: 'I'}, deafConn{})
+			s.server.cfg.Upstream = &upstream.Server{}
+			behind := newProxied(s)
+			s.handler = behind
+			behind.up.Open(&pgconn.HijackedConn{Conn: deafConn{}, TxStatus: 'I', ParameterStatuses: map[string]string{}}, deafConn{})
 			question, answer := bytes.Join(bench.question, nil), bytes.Join(bench.answer, nil)
 			b.ReportAllocs()
 			for b.Loop() {
-				s.in.buf = append(s.in.buf[:0], question...)
-				s.in.start, s.in.end = 0, len(question)
-				if v := s.step(); v != needInput || len(s.up.out) == 0 {
+				s.client.In.Buf = append(s.client.In.Buf[:0], question...)
+				s.client.In.Start, s.client.In.End = 0, len(question)
+				if v := s.step(); v != needInput || behind.up.Unsent() == 0 {
 					b.Fatalf("nothing is relayed: %v", v)
 				}
-				to := s.up.begin()
-				pass := s.up.advance(answer, to)
-				if err := s.up.deliver(answer[:pass], to); err != nil || pass != len(answer) || s.up.owes() {
-					b.Fatalf("the answer is not passed on: %d bytes, %v", pass, err)
+				if used, err := behind.up.Receive(answer); err != nil || used != len(answer) || behind.up.Owes() {
+					b.Fatalf("the answer is not passed on: %d bytes, %v", used, err)
 				}
-				if err := s.up.flush(); err != nil {
+				if err := behind.up.Flush(); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -3,6 +3,7 @@ package pgwire
 import (
 	"cmp"
 	"maps"
+	"raisinproxy/pgwire/wire"
 	"slices"
 	"strings"
 )
@@ -18,20 +19,18 @@ type heldParameters struct {
 }
 
 // holdParameters holds reports back until tellParameters.
-func (s *session) holdParameters() {
-	s.up.mu.Lock()
-	defer s.up.mu.Unlock()
-	s.unreported = &heldParameters{before: maps.Clone(s.up.params), frames: map[string][]byte{}}
+func (s *proxied) holdParameters() {
+	s.unreported = &heldParameters{before: s.up.Params(), frames: map[string][]byte{}}
 }
 
-func (s *session) tellParameters() {
+func (s *proxied) tellParameters() {
 	held := s.unreported
 	s.unreported = nil
 	names := slices.SortedFunc(maps.Keys(held.frames), func(a, b string) int { return cmp.Compare(strings.ToLower(a), strings.ToLower(b)) })
 	for _, name := range names {
-		m := message{rest: held.frames[name][frameHeader:]}
-		m.text()
-		if string(m.text()) != held.before[name] {
+		m := wire.Body{Rest: held.frames[name][wire.FrameHeader:]}
+		m.Text()
+		if string(m.Text()) != held.before[name] {
 			s.news(held.frames[name])
 		}
 	}
@@ -39,11 +38,11 @@ func (s *session) tellParameters() {
 
 // news passes on what the upstream says that is no answer: a notice, a notification, or
 // the new value of a parameter.
-func (s *session) news(frame []byte) {
+func (s *proxied) news(frame []byte) {
 	if frame[0] == 'S' && s.unreported != nil {
-		m := message{rest: frame[frameHeader:]}
-		s.unreported.frames[string(m.text())] = slices.Clone(frame)
+		m := wire.Body{Rest: frame[wire.FrameHeader:]}
+		s.unreported.frames[string(m.Text())] = slices.Clone(frame)
 		return
 	}
-	s.out.buf = append(s.out.buf, frame...)
+	s.client.Out.Buf = append(s.client.Out.Buf, frame...)
 }

@@ -2,12 +2,14 @@ package pgwire
 
 import (
 	"bytes"
-	"encoding/binary"
 	"slices"
 	"unicode/utf8"
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/pgwire/drive"
+	"raisinproxy/pgwire/upstream"
+	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
@@ -18,11 +20,11 @@ import (
 // owes first, and says in which transaction we are.
 
 // route answers one frame, or sends it on.
-func (s *session) route(kind byte, body []byte) verdict {
+func (s *proxied) route(kind byte, body []byte) drive.Verdict {
 	switch {
 	case s.skipping && kind != 'S' && kind != 'X':
 		return needInput
-	case s.up != nil && kind != 'X' && (s.replicates || s.up.isCopying()):
+	case kind != 'X' && (s.replicates || s.up.Copying()):
 		return s.relay(kind, body)
 	}
 	if v := s.settlePortals(kind); v != ourTurn {
@@ -37,7 +39,7 @@ func (s *session) route(kind byte, body []byte) verdict {
 	}
 	switch kind {
 	case 'd', 'c', 'f':
-		if s.up == nil {
+		if !s.up.IsOpened() {
 			return needInput // left of a COPY that failed
 		}
 	case 'Q':
@@ -45,8 +47,8 @@ func (s *session) route(kind byte, body []byte) verdict {
 	case 'P':
 		return s.routeParse(body)
 	case 'B':
-		m := message{rest: body}
-		portal, statement := s.known(m.text()), m.text()
+		m := wire.Body{Rest: body}
+		portal, statement := s.known(m.Text()), m.Text()
 		ours := s.isOurs('S', s.known(statement))
 		if !ours {
 			if v := s.replacePortal(portal, statement); v != ourTurn {
@@ -55,14 +57,14 @@ func (s *session) route(kind byte, body []byte) verdict {
 		}
 		return s.routeBind(portal, body, ours)
 	case 'E':
-		m := message{rest: body}
-		return s.routeNamed(kind, body, s.isOurs('P', s.known(m.text())), s.execute)
+		m := wire.Body{Rest: body}
+		return s.routeNamed(kind, body, s.isOurs('P', s.known(m.Text())), s.execute)
 	case 'D':
-		m := message{rest: body}
-		return s.routeNamed(kind, body, s.isOurs(m.byte(), s.known(m.text())), s.describe)
+		m := wire.Body{Rest: body}
+		return s.routeNamed(kind, body, s.isOurs(m.Byte(), s.known(m.Text())), s.describe)
 	case 'C':
-		m := message{rest: body}
-		return s.routeNamed(kind, body, s.isOurs(m.byte(), s.known(m.text())), s.close)
+		m := wire.Body{Rest: body}
+		return s.routeNamed(kind, body, s.isOurs(m.Byte(), s.known(m.Text())), s.close)
 	case 'S':
 		return s.routeSync(body)
 	case 'H':
@@ -77,21 +79,14 @@ func (s *session) route(kind byte, body []byte) verdict {
 }
 
 // takeOverDropped drops our statements if the upstream has dropped all of them.
-func (s *session) takeOverDropped() {
-	if s.up == nil {
-		return
-	}
-	if n := s.up.dropped.Load(); n != s.dropped {
-		s.dropped = n
+func (s *proxied) takeOverDropped() {
+	if n := s.up.Marks().Dropped; n != s.seen.Dropped {
+		s.seen.Dropped = n
 		s.dropStatements()
-		s.up.named.Store(false)
 	}
 }
 
-// reservedPrefix begins the names of our own statements and portals in the upstream.
-const reservedPrefix = "_raisin_"
-
-var errReservedName = pgerr.Newf(codes.ReservedName, "names of statements and portals that begin with \"%s\" are reserved", reservedPrefix)
+var errReservedName = pgerr.Newf(codes.ReservedName, "names of statements and portals that begin with \"%s\" are reserved", upstream.Reserved)
 
 // namesOurs says whether a message is about a statement or portal of our own in the
 // upstream, which a client may not touch.
@@ -100,49 +95,48 @@ func namesOurs(kind byte, body []byte) bool {
 	case 'D', 'C':
 		body = body[min(1, len(body)):]
 	case 'B':
-		m := message{rest: body}
-		if bytes.HasPrefix(m.text(), []byte(reservedPrefix)) {
+		m := wire.Body{Rest: body}
+		if bytes.HasPrefix(m.Text(), []byte(upstream.Reserved)) {
 			return true
 		}
-		body = m.rest
+		body = m.Rest
 	case 'P', 'E':
 	default:
 		return false
 	}
-	return bytes.HasPrefix(body, []byte(reservedPrefix))
+	return bytes.HasPrefix(body, []byte(upstream.Reserved))
 }
 
 // routeFlush sends a Flush on if there is anything of its series to flush.
-func (s *session) routeFlush() verdict {
+func (s *proxied) routeFlush() drive.Verdict {
 	switch {
-	case s.up == nil:
 	case len(s.held.messages) > 0:
 		return needTurn
-	case s.up.inSeries():
-		s.up.out = append(s.up.out, 'H', 0, 0, 0, 4)
+	case s.up.IsOpen():
+		s.up.Send('H', nil)
 	}
 	return needInput
 }
 
 // isOurs says whether a prepared statement or a portal of that name is kept here.
-func (s *session) isOurs(kind byte, name []byte) bool {
+func (s *proxied) isOurs(kind byte, name []byte) bool {
 	switch {
 	case kind == 'S' && len(name) == 0:
-		return s.unnamed != nil || s.unnamedVoid
+		return s.objects.unnamed != nil || s.unnamedVoid
 	case kind == 'S':
-		return s.statements[string(nameKey(name))] != nil
+		return s.objects.statements[string(nameKey(name))] != nil
 	case len(name) == 0:
-		return s.unnamedPortal.state != portalAbsent || s.portalVoid
+		return s.objects.unnamedPortal.state != portalAbsent || s.portalVoid
 	}
-	return s.portals[string(nameKey(name))] != nil
+	return s.objects.portals[string(nameKey(name))] != nil
 }
 
 // known is a name as ours are kept, in UTF-8.
-func (s *session) known(raw []byte) []byte {
+func (s *proxied) known(raw []byte) []byte {
 	for _, c := range raw {
 		if c >= utf8.RuneSelf {
 			s.refresh()
-			if name, err := s.text.fromClient(raw); err == nil {
+			if name, err := s.view.text.FromClient(raw); err == nil {
 				return name
 			}
 			break
@@ -152,11 +146,11 @@ func (s *session) known(raw []byte) []byte {
 }
 
 // routeNamed answers a message about a statement or portal of ours.
-func (s *session) routeNamed(kind byte, body []byte, ours bool, answer func([]byte) verdict) verdict {
+func (s *proxied) routeNamed(kind byte, body []byte, ours bool, answer func([]byte) drive.Verdict) drive.Verdict {
 	if !ours {
 		return s.relay(kind, body)
 	}
-	var v verdict
+	var v drive.Verdict
 	if kind == 'E' && s.asksUpstream(body) {
 		v = s.mixedTurn()
 	} else {
@@ -170,32 +164,30 @@ func (s *session) routeNamed(kind byte, body []byte, ours bool, answer func([]by
 
 // asksUpstream says whether an Execute runs a statement that the upstream has a part in, or
 // that may have to ask it: anything but a query of ours.
-func (s *session) asksUpstream(body []byte) bool {
-	m := message{rest: body}
-	p, err := s.portalOf(s.known(m.text()))
-	return err == nil && (s.up != nil && !isSelect(p.bound) || s.involved(p.bound))
+func (s *proxied) asksUpstream(body []byte) bool {
+	m := wire.Body{Rest: body}
+	p, err := s.portalOf(s.known(m.Text()))
+	return err == nil && (s.up.IsOpened() && !isSelect(p.bound) || s.involved(p.bound))
 }
 
 // relay sends a frame on as it is.
-func (s *session) relay(kind byte, body []byte) verdict {
-	if s.up == nil {
+func (s *proxied) relay(kind byte, body []byte) drive.Verdict {
+	if !s.up.IsOpened() {
 		return needUpstream
 	}
-	s.procedures.note(kind, body, s.standard)
+	s.procedures.note(kind, body, s.view.standard)
 	if s.holding() {
 		return s.hold(kind, body)
 	}
 	if v := s.closeFirst(kind); v != ourTurn {
 		return v
 	}
-	s.up.expect(kind)
-	s.up.out = append(s.up.out, kind)
-	s.up.out = binary.BigEndian.AppendUint32(s.up.out, uint32(4+len(body)))
-	s.up.out = append(s.up.out, body...)
-	s.up.dirty = true
-	if len(s.up.out) > maxPending {
-		if _, head, ok, _ := s.in.peek(); ok {
-			s.in.skip(head) // which need not be body
+	s.up.Expect(kind)
+	s.up.Send(kind, body)
+	s.settingsStale = true
+	if s.up.Unsent() > maxPending {
+		if _, head, ok, _ := s.client.In.Peek(); ok {
+			s.client.In.Skip(head) // which need not be body
 		}
 		return needRoom
 	}
@@ -203,8 +195,8 @@ func (s *session) relay(kind byte, body []byte) verdict {
 }
 
 // relayText sends a Query or a Parse on with another text.
-func (s *session) relayText(kind byte, before []byte, text string, after []byte) verdict {
-	if encoded, err := s.text.toClient(text); err == nil { // it came from there
+func (s *proxied) relayText(kind byte, before []byte, text string, after []byte) drive.Verdict {
+	if encoded, err := s.view.text.ToClient(text); err == nil { // it came from there
 		text = encoded
 	}
 	body := make([]byte, 0, len(before)+len(text)+len(after)+2)
@@ -216,13 +208,13 @@ func (s *session) relayText(kind byte, before []byte, text string, after []byte)
 }
 
 // routeQuery looks whether a simple query is ours.
-func (s *session) routeQuery(body []byte) verdict {
-	m := message{rest: body}
-	raw := m.text()
-	if m.done() != nil {
+func (s *proxied) routeQuery(body []byte) drive.Verdict {
+	m := wire.Body{Rest: body}
+	raw := m.Text()
+	if m.Done() != nil {
 		return s.relay('Q', body) // the upstream knows what is wrong with it
 	}
-	script, v := s.routeText(raw, planner.Options{Standard: s.standard})
+	script, v := s.routeText(raw, planner.Options{Standard: s.view.standard})
 	switch {
 	case v != needInput:
 		return v
@@ -250,7 +242,7 @@ func (s *session) routeQuery(body []byte) verdict {
 		s.queryBatch(script)
 		return needInput
 	}
-	if s.up != nil && s.up.inSeries() {
+	if s.up.IsOpen() {
 		if v := s.mixedTurn(); v != ourTurn {
 			return v
 		}
@@ -260,10 +252,10 @@ func (s *session) routeQuery(body []byte) verdict {
 	if v := s.turn(script.Calls || s.executes(script)); v != ourTurn {
 		return v
 	}
-	if !s.blocking && s.up != nil && !onlySelects(script) {
+	if !s.blocking && s.up.IsOpened() && !onlySelects(script) {
 		return needCall // the upstream may have to be asked
 	}
-	if s.text.converts() {
+	if s.view.text.Converts() {
 		return s.query(body)
 	}
 	return s.answerQuery(raw, script)
@@ -282,27 +274,27 @@ func isSelect(st *planner.Statement) bool {
 // forgetUnnamed drops the unnamed statement and portal, as every simple query does, but the
 // portal of a failed transaction. Those of the upstream, which gets no query, are there
 // still.
-func (s *session) forgetUnnamed() {
-	s.unnamed, s.unnamedVoid = nil, s.up != nil
-	if s.txState() == failed {
+func (s *proxied) forgetUnnamed() {
+	s.objects.unnamed, s.unnamedVoid = nil, s.up.IsOpened()
+	if s.txState() == wire.FailedBlock {
 		return
 	}
-	s.closeUpstream(&s.unnamedPortal)
-	s.unnamedPortal.state, s.portalVoid = portalAbsent, s.up != nil
+	s.closeUpstream(&s.objects.unnamedPortal)
+	s.objects.unnamedPortal.state, s.portalVoid = portalAbsent, s.up.IsOpened()
 }
 
-func (s *session) routeParse(body []byte) verdict {
-	m := message{rest: body}
-	name, raw := m.text(), m.text()
-	rest := m.rest
+func (s *proxied) routeParse(body []byte) drive.Verdict {
+	m := wire.Body{Rest: body}
+	name, raw := m.Text(), m.Text()
+	rest := m.Rest
 	declared := noTypes
-	for range m.count() {
-		declared = append(declared, datum.Type(m.int32()))
+	for range m.Count() {
+		declared = append(declared, datum.Type(m.Int32()))
 	}
-	if m.done() != nil {
+	if m.Done() != nil {
 		return s.relay('P', body)
 	}
-	script, v := s.routeText(raw, planner.Options{Standard: s.standard, Prepared: true, Types: declared})
+	script, v := s.routeText(raw, planner.Options{Standard: s.view.standard, Prepared: true, Types: declared})
 	switch {
 	case v != needInput:
 		return v
@@ -313,41 +305,41 @@ func (s *session) routeParse(body []byte) verdict {
 		return s.failSeries(s.parseTaken(string(name), raw, declared))
 	case script == nil:
 		if len(name) == 0 {
-			s.unnamed, s.unnamedVoid = nil, false
-		} else if s.up != nil {
-			s.up.named.Store(true)
+			s.objects.unnamed, s.unnamedVoid = nil, false
+		} else {
+			s.up.NameStatement()
 		}
 		return s.relay('P', body)
 	}
 	if branch, ok := script.UseBranch(); ok && branch != "" {
 		return s.relayText('P', name, useBranch(branch), rest)
 	}
-	if len(script.Statements) == 1 && mixed(script.Statements[0]) != nil && s.txState() != failed {
+	if len(script.Statements) == 1 && mixed(script.Statements[0]) != nil && s.txState() != wire.FailedBlock {
 		if v := s.mixedTurn(); v != ourTurn {
 			return v
 		}
 	} else if v := s.turn(false); v != ourTurn {
 		return v
 	}
-	if len(name) > 0 && !s.blocking && s.up != nil && s.up.named.Load() {
+	if len(name) > 0 && !s.blocking && s.up.Marks().Named {
 		return needCall // it is asked whether it has that name
 	}
 	return s.parse(body)
 }
 
 // routeSync ends a series: where it began.
-func (s *session) routeSync(body []byte) verdict {
-	if s.up != nil && s.up.inSeries() {
+func (s *proxied) routeSync(body []byte) drive.Verdict {
+	if s.up.IsOpen() {
 		if s.holding() {
 			return s.hold('S', body)
 		}
 		// What becomes of our portals is known when the upstream has answered: the series
 		// may have begun a transaction.
-		s.skipping, s.pipelined = false, false
+		s.skipping, s.tx.pipelined = false, false
 		return s.relay('S', body)
 	}
-	if s.up != nil {
-		if settled, _ := s.up.settled(); !settled {
+	if s.up.IsOpened() {
+		if settled, _ := s.up.Settled(); !settled {
 			return needTurn
 		}
 		s.followTransaction()

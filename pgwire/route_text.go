@@ -7,6 +7,7 @@ import (
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/pgwire/drive"
 	"raisinproxy/planner"
 )
 
@@ -14,21 +15,21 @@ import (
 
 // routeText finds the plan of a text that is to be answered here; nil if it is the
 // upstream's.
-func (s *session) routeText(raw []byte, options planner.Options) (*planner.Script, verdict) {
+func (s *proxied) routeText(raw []byte, options planner.Options) (*planner.Script, drive.Verdict) {
 	mayConcern := planner.MayConcern(unsafe.String(unsafe.SliceData(raw), len(raw))) // names are the same bytes in any encoding
-	if s.up != nil && (mayConcern || len(s.statements) > 0 && bytes.IndexByte(raw, '\\') >= 0) {
+	if s.up.IsOpened() && (mayConcern || len(s.objects.statements) > 0 && bytes.IndexByte(raw, '\\') >= 0) {
 		// What is under way may change the settings that the text is to be read by.
-		settled, failed := s.up.settled()
+		settled, failed := s.up.Settled()
 		switch {
 		case !settled:
 			return nil, needTurn
-		case s.up.dirty && !failed && s.up.inSeries():
+		case s.settingsStale && !failed && s.up.IsOpen():
 			return nil, needFacts // which the upstream reports at the end of the series only
 		}
 	}
 	s.refresh()
-	options.Standard = s.standard
-	text, err := s.text.fromClient(raw)
+	options.Standard = s.view.standard
+	text, err := s.view.text.FromClient(raw)
 	if err != nil {
 		return nil, needInput
 	}
@@ -39,8 +40,8 @@ func (s *session) routeText(raw []byte, options planner.Options) (*planner.Scrip
 			return s.onlyOurs(script), needInput
 		}
 	}
-	if !(mayConcern && planner.Concerns(view, s.standard)) && (len(s.statements) == 0 || !planner.UsesPrepared(view, s.standard)) &&
-		(s.up != nil || !planner.ControlsTransaction(view, s.standard)) {
+	if !(mayConcern && planner.Concerns(view, s.view.standard)) && (len(s.objects.statements) == 0 || !planner.UsesPrepared(view, s.view.standard)) &&
+		(s.up.IsOpened() || !planner.ControlsTransaction(view, s.view.standard)) {
 		return nil, needInput
 	}
 	script, ok := s.lookup(text, options)
@@ -51,7 +52,7 @@ func (s *session) routeText(raw []byte, options planner.Options) (*planner.Scrip
 }
 
 // onlyOurs is the script if it is answered here; else nil.
-func (s *session) onlyOurs(script *planner.Script) *planner.Script {
+func (s *proxied) onlyOurs(script *planner.Script) *planner.Script {
 	if s.isForUs(script) {
 		return script
 	}
@@ -61,7 +62,7 @@ func (s *session) onlyOurs(script *planner.Script) *planner.Script {
 // isForUs says whether a script is answered here: if it calls our functions, if it
 // chooses a branch, or if it names a prepared statement of ours. What the parser
 // refuses is the upstream's to judge, but for what the parser was not shown.
-func (s *session) isForUs(script *planner.Script) bool {
+func (s *proxied) isForUs(script *planner.Script) bool {
 	if script.Err != nil {
 		return script.Err.Code == codes.StatementTooComplex
 	}
@@ -80,13 +81,13 @@ func (s *session) isForUs(script *planner.Script) bool {
 
 // executesWithin says whether a statement is a command of the upstream's that executes a
 // prepared statement of ours.
-func (s *session) executesWithin(st *planner.Statement) bool {
-	return st.Within != "" && s.statements[nameKey(st.Within)] != nil
+func (s *proxied) executesWithin(st *planner.Statement) bool {
+	return st.Within != "" && s.objects.statements[nameKey(st.Within)] != nil
 }
 
 // preparesOurs says whether a PREPARE takes a name that is taken here.
-func (s *session) preparesOurs(st *planner.Statement) bool {
-	return st.Prepares != "" && s.statements[nameKey(st.Prepares)] != nil
+func (s *proxied) preparesOurs(st *planner.Statement) bool {
+	return st.Prepares != "" && s.objects.statements[nameKey(st.Prepares)] != nil
 }
 
 // useBranch is USE BRANCH in the upstream's words.

@@ -1,12 +1,10 @@
 package pgwire
 
 import (
-	"bytes"
-	"encoding/binary"
 	"errors"
 
-	"github.com/jackc/pgx/v5/pgproto3"
-
+	"raisinproxy/pgwire/upstream"
+	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner"
 )
 
@@ -15,7 +13,7 @@ import (
 
 // queryInSeries answers a simple query of ours amid a series: it ends the series, as any
 // query does, and fails with it.
-func (s *session) queryInSeries(script *planner.Script) {
+func (s *proxied) queryInSeries(script *planner.Script) {
 	s.forgetUnnamed()
 	s.runScript(script)
 	s.endSeries()
@@ -23,28 +21,28 @@ func (s *session) queryInSeries(script *planner.Script) {
 
 // endSeries ends a query whose messages were part of a series, aborted if an error of
 // ours wants it so, and tells the client in which transaction it is then.
-func (s *session) endSeries() {
+func (s *proxied) endSeries() {
 	var err error
 	if s.mustAbort {
 		s.mustAbort = false
-		err = s.abortUpstream()
+		err = s.conv.Abort()
 	}
 	// What the last statement did is not done before its transaction is.
-	tag := s.out.takeTag()
+	tag := s.client.Out.TakeTag()
 	if err == nil {
 		err = s.closeSeries()
 	}
-	if theirs, ok := errors.AsType[*upstreamError](err); ok {
+	if theirs, ok := errors.AsType[*upstream.Error](err); ok {
 		s.fail(theirs)
 		tag, err = nil, nil
 	}
-	s.out.buf = append(s.out.buf, tag...)
+	s.client.Out.Buf = append(s.client.Out.Buf, tag...)
 	s.endQuery(err)
 }
 
 // endQuery tells the client in which transaction the upstream is after a query. With an
 // error that is not the user's nothing is known of it any more: the session is over.
-func (s *session) endQuery(err error) {
+func (s *proxied) endQuery(err error) {
 	if err != nil {
 		s.giveUp(err)
 		s.over = true
@@ -57,80 +55,18 @@ func (s *session) endQuery(err error) {
 
 // closeSeries ends the series that we opened for ourselves. The error is an
 // upstreamError if its transaction could not be committed.
-func (s *session) closeSeries() error {
-	if !s.up.inSeries() {
+func (s *proxied) closeSeries() error {
+	if !s.up.IsOpen() {
 		return nil
 	}
-	if s.up.isLost() {
-		return errUpstreamLost // and nothing has been committed
+	if s.up.IsLost() {
+		return upstream.ErrLost // and nothing has been committed
 	}
-	status, _ := s.up.transaction()
-	s.unit.deciding = status != statusBlock && !s.up.hasFailed()
-	fs, err := s.up.exchange(encode(&pgproto3.Sync{}), untilReady)
-	if err != nil {
-		return err
+	status, _ := s.up.Transaction()
+	s.unit.deciding = status != wire.StatusBlock && !s.up.HasFailed()
+	err := s.conv.Sync()
+	if _, theirs := errors.AsType[*upstream.Error](err); theirs || err == nil {
+		s.unit.deciding = false
 	}
-	s.unit.deciding = false
-	s.up.popSeries()
-	return s.each(fs, func(kind byte, body []byte) error {
-		if kind == 'E' { // about a constraint that was deferred, for example
-			return refusal(body)
-		}
-		return nil
-	})
-}
-
-// openSeries notes that messages of ours are part of a series, if none is open.
-func (r *relay) openSeries() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.open() == nil {
-		r.series = append(r.series, series{})
-	}
-}
-
-// popSeries notes that the open series has ended with a Sync of ours.
-func (r *relay) popSeries() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.open() != nil {
-		r.series = r.series[:len(r.series)-1]
-	}
-}
-
-// abortUpstream makes the upstream's transaction fail as an error of its own would:
-// by a text that it cannot parse. Its complaint is swallowed; ours was told.
-func (s *session) abortUpstream() error {
-	const text = "raisinproxy_aborts_this_transaction"
-	if s.up.hasFailed() {
-		return nil // an error of its own has done so already
-	}
-	inSeries, ask := s.up.inSeries(), s.askAlone
-	if inSeries {
-		ask = s.ask
-	}
-	frames, err := ask(&pgproto3.Parse{Name: "_raisin_abort", Query: text})
-	if err != nil {
-		return err
-	}
-	if inSeries {
-		s.up.failSeries()
-	}
-	for len(frames) >= frameHeader {
-		length := 1 + int(binary.BigEndian.Uint32(frames[1:]))
-		if bytes.IndexByte([]byte("ANS"), frames[0]) >= 0 {
-			s.news(frames[:length])
-		}
-		frames = frames[length:]
-	}
-	return nil
-}
-
-// failSeries notes that the upstream drops what is left of the open series.
-func (r *relay) failSeries() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if s := r.open(); s != nil {
-		s.failed, s.answers = true, 0
-	}
+	return err
 }

@@ -15,7 +15,9 @@ import (
 	"github.com/jeroenrinzema/psql-wire/codes"
 
 	"raisinproxy/pgwire/auth"
+	"raisinproxy/pgwire/drive"
 	"raisinproxy/pgwire/settings"
+	"raisinproxy/pgwire/upstream"
 	"raisinproxy/planner"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/pgerr"
@@ -55,7 +57,7 @@ type Config struct {
 	EventLoops int
 
 	// Upstream is the PostgreSQL behind the proxy; nil: embedded mode.
-	Upstream *Upstream
+	Upstream *upstream.Server
 
 	// Now is the wall clock of now() and its kin; nil: time.Now.
 	Now func() time.Time
@@ -87,7 +89,7 @@ type Server struct {
 	madeUp   map[int32]bool    // process ids that sessions have
 	lastPID  int32             // that was made up
 
-	ids *processIDs
+	ids *upstream.ProcessIDs
 }
 
 // NewServer makes a server. An error is one of the build, not of the caller.
@@ -106,7 +108,7 @@ func NewServer(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	if cfg.Upstream != nil {
-		cfg.Upstream.reach.log = cfg.Log
+		cfg.Upstream.LogTo(cfg.Log)
 	}
 	return &Server{
 		cfg:      cfg,
@@ -114,7 +116,7 @@ func NewServer(cfg Config) (*Server, error) {
 		planner:  planner.New(planner.Config{CacheBytes: cfg.PlanCacheBytes, Upstream: cfg.Upstream != nil}),
 		sessions: map[cancelKey]*session{},
 		madeUp:   map[int32]bool{},
-		ids:      newProcessIDs(),
+		ids:      upstream.NewProcessIDs(),
 		all:      map[*session]bool{},
 		lastPID:  firstPID,
 		entrance: newEntrance(cfg.MaxConnections),
@@ -157,15 +159,15 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	stopAccepting := context.AfterFunc(ctx, func() { l.Close() })
 	defer stopAccepting()
 
-	loops, err := startLoops(max(1, s.cfg.EventLoops))
+	loops, err := drive.StartLoops(max(1, s.cfg.EventLoops))
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	defer loops.close()
+	defer loops.Close()
 	var group sync.WaitGroup
 	err = s.accept(ctx, l, func(conn net.Conn) {
 		group.Add(1)
-		go s.serveConn(sessionCtx, conn, loops.next(), group.Done)
+		go s.serveConn(sessionCtx, conn, loops.Next(), group.Done)
 	})
 	l.Close()
 	s.drain(&group, force)
@@ -200,13 +202,13 @@ func (s *Server) accept(ctx context.Context, l net.Listener, serve func(net.Conn
 func (s *Server) drain(group *sync.WaitGroup, force context.CancelCauseFunc) {
 	grace := time.AfterFunc(s.cfg.ShutdownTimeout, func() {
 		force(errShutdown)
-		s.each((*session).hangUp)
+		s.each(func(c *session) { c.client.HangUp(errShutdown) })
 	})
 	defer grace.Stop()
 	s.mu.Lock()
 	s.closing = true
 	s.mu.Unlock()
-	s.each((*session).stop)
+	s.each(func(c *session) { c.client.Stop() })
 	group.Wait()
 }
 
@@ -226,7 +228,7 @@ func (s *Server) enter(session *session) {
 	s.mu.Lock()
 	s.all[session] = true
 	if s.closing {
-		session.stop()
+		session.client.Stop()
 	}
 	s.mu.Unlock()
 	if other := s.entrance.enter(session); other != nil {
@@ -254,8 +256,8 @@ func (s *Server) cancel(pid int32, secret uint32) {
 	if session == nil {
 		return
 	}
-	if up := session.cancelStatement(errCanceled); up != nil {
-		up.requestCancel()
+	if other := session.client.Cancel(errCanceled); other != nil {
+		other.RequestCancel()
 	}
 }
 

@@ -1,27 +1,18 @@
 package pgwire
 
 import (
-	"container/list"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
-	"net/netip"
-	"runtime/debug"
-	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jeroenrinzema/psql-wire/codes"
 
-	"raisinproxy/pgwire/auth"
-	"raisinproxy/pgwire/poll"
-	"raisinproxy/pgwire/settings"
-	"raisinproxy/planner"
+	"raisinproxy/pgwire/drive"
+	"raisinproxy/pgwire/upstream"
+	"raisinproxy/pgwire/wire"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
@@ -32,49 +23,24 @@ import (
 // and for stopping.
 type session struct {
 	server *Server
-	conn   net.Conn // others than its owner read it under interrupt.mu
-	loop   *eventLoop
-	polled *poll.Conn // conn, if the loop can wait for it
-	ended  func()     // called when the session has ended
+	client *drive.Client
+	ended  func() // called when the session has ended
 	log    *slog.Logger
-	ctx    context.Context // ends when the connection is to be given up
 
-	pid      int32
-	secret   uint32
-	channel  auth.Channel
-	startBy  time.Time // when the start-up has to be over; zero: no limit
-	admitted bool
-	network  netip.Addr    // whom the client's address stands for
-	place    *list.Element // in the entrance, which guards it
-	caller   sqlfuncs.Caller
+	login   login
+	pid     int32
+	secret  uint32
+	caller  sqlfuncs.Caller
+	handler handler // what the session does with, or without, a PostgreSQL behind
 
-	in  inbound
-	out answers
-
-	vars *settings.Set
-	// seen is the version of vars that the fields below were derived from.
-	seen     uint64
-	standard bool // standard_conforming_strings
-	zone     *time.Location
-	text     transcoder
-
-	transaction
-	unit       unit
-	held       held
-	asking     asking
-	procedures procedures
-	statements map[string]*planner.Statement // named ones
-	unnamed    *planner.Statement
-	portals    map[string]*portal // named ones
-	// statementBytes and portalBytes are what these take.
-	statementBytes, portalBytes int
-	// The unnamed portal and the one of simple queries keep their memory.
-	unnamedPortal portal
-	ad            portal
-	deadline      time.Time          // of the running statement; zero: none
-	notify        func(*pgerr.Error) // sends a notice
-	codes         formats            // scratch
-	row           []datum.Datum      // scratch: the row that is sent next
+	view     view
+	tx       transaction
+	unit     unit
+	objects  objects
+	deadline time.Time          // of the running statement; zero: none
+	notify   func(*pgerr.Error) // sends a notice
+	codes    wire.Formats       // scratch
+	row      []datum.Datum      // scratch: the row that is sent next
 	// skipping: an error was answered in the extended protocol, and everything up
 	// to Sync is dropped.
 	skipping bool
@@ -90,108 +56,60 @@ type session struct {
 	// wait for something other than the client.
 	callCtx  context.Context
 	blocking bool
-	watching *watcher // reads from the client while something else is waited for
-	// torn: the client is gone, maybe in the middle of an exchange. The session is over.
-	torn bool
 	// headTaken: the frame that is being answered is no longer in the input.
 	headTaken bool
-
-	interrupt interrupt
-	stopping  atomic.Bool
-	crowded   atomic.Bool // too many others are logging in
-
-	// With an upstream:
-	up              *relay      // nil: not open yet
-	long            int         // bytes that are missing of a message that is passed on as it arrives
-	password        auth.Secret // of the client, for an upstream that asks for it
-	parameters      []startupParameter
-	identity        string                     // what the upstream connection is opened with
-	database        string                     // that the client has asked for
-	replicates      bool                       // the connection is for replication
-	greeted         map[string]string          // the settings that the client was told at first
-	welcome         []*pgconn.Notice           // what the upstream had to say to a new connection
-	upstreamTimeout time.Duration              // its statement_timeout, when it was last asked
-	stale           []pgproto3.FrontendMessage // closes portals of ours there
-	mustAbort       bool                       // an error of ours has to abort its transaction
-	ahead           bool                       // standard and text are those of the open series, and not reported yet
-	unreported      *heldParameters            // what a batch has changed; nil: what the upstream reports is passed on at once
-	// unnamedVoid and portalVoid: ours took the place of the upstream's unnamed statement
-	// or portal, which is there still and must not come back.
-	unnamedVoid, portalVoid bool
-	dropped                 int64  // how often the upstream had dropped all statements when ours were
-	seenEnded, seenWentBack int64  // how often its transactions had ended when our portals did
-	heldBegin               string // the BEGIN that was held back while the upstream is not open
-	lastPortal              int    // number of the last portal of ours there
-}
-
-// interrupt is how other goroutines reach what a session waits for.
-type interrupt struct {
-	mu     sync.Mutex
-	cancel context.CancelCauseFunc // of the running call; nil: none is running
-	up     *relay                  // nil: not open
 }
 
 // serveConn begins to serve a connection. The session may outlive the call, with a loop; ended
 // is called at its end.
-func (s *Server) serveConn(ctx context.Context, conn net.Conn, loop *eventLoop, ended func()) {
+func (s *Server) serveConn(ctx context.Context, conn net.Conn, loop *drive.Loop, ended func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	c := s.newSession(ctx, conn)
-	c.network = networkOf(conn.RemoteAddr())
-	c.loop = loop
+	c := s.newSession(ctx, conn, loop)
+	c.login.network = networkOf(conn.RemoteAddr())
 	s.enter(c)
 	c.log = c.log.With("remote", conn.RemoteAddr().String())
-	unhook := context.AfterFunc(ctx, c.hurry)
+	unhook := context.AfterFunc(ctx, c.client.Hurry)
 	c.ended = func() {
 		unhook()
 		cancel()
 		ended()
 	}
-	c.work(func() (parked bool) {
+	c.client.Work(func() (parked bool) {
 		if err := c.startup(); err != nil {
 			c.refuse(err)
 			return false
 		}
 		c.log.Debug("session started", "pid", c.pid)
-		return c.run(c.step())
+		return c.client.Run(c.step())
 	})
 }
 
-// work does something in a goroutine for a session, and ends the session then, unless it is
-// parked. A parked session must not be touched any more: its loop may be serving it.
-func (s *session) work(do func() (parked bool)) {
-	parked := false
-	defer func() {
-		if !parked {
-			s.end()
-		}
-	}()
-	defer s.contain()
-	parked = do()
-}
-
-func (s *Server) newSession(ctx context.Context, conn net.Conn) *session {
+func (s *Server) newSession(ctx context.Context, conn net.Conn, loop *drive.Loop) *session {
 	c := &session{
-		server:     s,
-		conn:       conn,
-		log:        s.cfg.Log,
-		ctx:        ctx,
-		callCtx:    ctx,
-		ended:      func() {},
-		statements: map[string]*planner.Statement{},
-		portals:    map[string]*portal{},
+		server:  s,
+		log:     s.cfg.Log,
+		callCtx: ctx,
+		ended:   func() {},
+		objects: newObjects(),
+	}
+	c.client = drive.NewClient(ctx, conn, loop, machine{c})
+	if s.cfg.Upstream != nil {
+		c.handler = newProxied(c)
+	} else {
+		c.handler = &embedded{session: c, block: block{s: c}}
 	}
 	c.notify = c.report
-	c.in.limit = maxStartupBytes
+	c.client.In.Limit = maxStartupBytes
 	return c
 }
 
 // refuse tells the client why there will be no session.
 func (s *session) refuse(err error) {
-	if errors.Is(err, errNoSession) || errors.Is(err, errLength) {
+	if errors.Is(err, errNoSession) || errors.Is(err, upstream.ErrClientGone) || errors.Is(err, wire.ErrLength) {
 		s.log.Debug("connection dropped", "reason", err)
 		return
 	}
-	s.conn.SetWriteDeadline(time.Now().Add(lastWords)) // the time of the start-up may be over
+	s.client.Conn().SetWriteDeadline(time.Now().Add(drive.LastWords)) // the time of the start-up may be over
 	s.report(pgerr.From(err))
 	s.farewell()
 }
@@ -202,84 +120,46 @@ func (s *session) end() {
 	if !s.unit.deciding {
 		_ = s.undoUnit() // nobody is there to be told
 	}
-	if s.admitted {
+	if s.login.admitted {
 		s.server.leave()
 	}
-	s.conn.Close()
-	if s.up != nil {
-		s.interrupt.mu.Lock()
-		s.interrupt.up = nil
-		s.interrupt.mu.Unlock()
-		if s.up.ids != nil {
-			s.up.ids.end(s.up.key(), uint32(s.pid))
-		}
-		s.up.stop()
-	}
+	s.client.Conn().Close()
+	s.handler.hangUpUpstream()
 	if s.pid != 0 {
 		s.log.Debug("session ended", "pid", s.pid)
 	}
 	s.ended()
 }
 
-// contain ends this session, and nothing else, when it panics.
-func (s *session) contain() {
-	if cause := recover(); cause != nil {
-		s.crash(cause, debug.Stack())
-	}
-}
+// machine is a session as it is driven.
+type machine struct{ *session }
 
-func (s *session) crash(cause any, stack []byte) {
-	s.out.mend()
-	s.log.Error("panic in a session", "panic", fmt.Sprint(cause), "stack", string(stack))
-	s.report(pgerr.Fatalf(codes.Internal, "internal error"))
-	s.farewell()
-}
+var _ drive.Machine = machine{}
 
-// run drives the fast path: it does what step may not do (plan, wait, write, read), lets
-// step answer what is there, and comes back, until the session is over or parked.
-func (s *session) run(v verdict) (parked bool) {
-	for {
-		switch v {
-		case needPlan:
-			s.plan()
-		case needCall:
-			if next := s.call(); next != needInput && next != needCall {
-				v = next
-				continue
-			}
-		case needRoom:
-			if s.flushAll() != nil {
-				return false
-			}
-		case needUpstream, needTurn, needFacts, needClose, needAbort:
-			if err := s.consult(v); err != nil {
-				s.giveUp(err)
-				return false
-			}
-		case needInput:
-			if s.flushAll() != nil {
-				return false
-			}
-			if s.park() {
-				return true
-			}
-			if !s.await() {
-				return false
-			}
-		case finished:
-			s.finish()
-			return false
+func (s machine) Step() drive.Verdict { return s.step() }
+
+// Serve does what step may not do: plan, wait for a backend or for the upstream.
+func (s machine) Serve(v drive.Verdict) (next drive.Verdict, goOn bool) {
+	switch v {
+	case needPlan:
+		s.plan()
+	case needCall:
+		if next := s.call(); next != needInput && next != needCall {
+			return next, true
 		}
-		v = s.step()
+	default:
+		if !s.handler.consult(v) {
+			return 0, false
+		}
 	}
+	return s.step(), true
 }
 
-// finish ends a session whose client has said so, or has broken the protocol: after
+// Finish ends a session whose client has said so, or has broken the protocol: after
 // everything before that is answered.
-func (s *session) finish() {
-	// Of a series without its Sync PostgreSQL sends nothing either.
-	if s.flushAll() == nil && s.up != nil && s.up.owes() && (s.broken != nil || !s.up.inSeries()) {
-		_ = s.waiting(func(context.Context) error { return s.up.settle() })
+func (s machine) Finish() {
+	if s.client.FlushAll() == nil {
+		s.handler.settle()
 	}
 	if s.broken != nil {
 		s.refuse(s.broken)
@@ -287,74 +167,35 @@ func (s *session) finish() {
 	s.farewell()
 }
 
-// await flushes what the client waits for and reads more.
-func (s *session) await() bool {
-	if s.flushAll() != nil {
-		return false
-	}
-	if s.up != nil && s.up.isLost() {
-		s.giveUp(errUpstreamLost)
-		return false
-	}
-	if s.stopping.Load() {
-		s.lastStatement()
+func (s machine) Tell(why drive.Reason) {
+	switch why {
+	case drive.Lost:
+		s.handler.giveUp(upstream.ErrLost)
+		return
+	case drive.Stopping:
+		s.handler.lastStatement()
 		s.report(errShutdown)
-		s.farewell()
-		return false
-	}
-	if idle := s.server.cfg.IdleTimeout; idle > 0 {
-		s.conn.SetReadDeadline(time.Now().Add(idle))
-		if s.stopping.Load() { // stop may have set a deadline that was just lost
-			return s.await()
-		}
-	}
-	err := s.in.fill(s.conn)
-	switch {
-	case err == nil:
-		return true
-	case s.stopping.Load(), s.up != nil && s.up.isLost():
-		return s.await()
-	case errors.Is(err, context.DeadlineExceeded) || isTimeout(err):
+	case drive.Idle:
 		s.report(pgerr.Fatalf(idleSessionTimeout, "terminating connection due to idle-session timeout"))
-		s.farewell()
 	}
-	return false
+	s.farewell()
 }
 
-func isTimeout(err error) bool {
-	var netErr net.Error
-	return errors.As(err, &netErr) && netErr.Timeout()
+func (s machine) Crashed(cause any, stack []byte) {
+	s.client.Out.Mend()
+	s.log.Error("panic in a session", "panic", fmt.Sprint(cause), "stack", string(stack))
+	s.report(pgerr.Fatalf(codes.Internal, "internal error"))
+	s.farewell()
 }
 
-// flush writes all answers in one write.
-func (s *session) flush() error {
-	if len(s.out.buf) == 0 {
-		return nil
-	}
-	s.unit.leaving(s.out.buf, s.out.sent)
-	err := s.write(s.out.buf)
-	s.torn = s.torn || err != nil
-	s.out.due = false
-	s.out.sent += int64(len(s.out.buf))
-	s.out.buf = s.out.buf[:0]
-	if cap(s.out.buf) > maxKeptOutput {
-		s.out.buf = nil
-	}
-	return err
-}
-
-// write writes to the client, between two frames of the upstream's.
-func (s *session) write(b []byte) error {
-	if s.up != nil {
-		return s.up.writeToClient(b)
-	}
-	_, err := s.conn.Write(b)
-	return err
-}
+func (s machine) End()                               { s.end() }
+func (s machine) MostWaiting() int                   { return s.maxWaiting() }
+func (s machine) Leaving(answers []byte, from int64) { s.unit.leaving(answers, from) }
+func (s machine) Source() drive.Source               { return s.handler.source() }
 
 // farewell writes the last answers of a session. Whether they arrive changes
 // nothing any more.
-func (s *session) farewell() { _ = s.flush() }
+func (s *session) farewell() { _ = s.client.Flush() }
 
 const (
 	// maxPending is how many bytes of answers may wait for a flush.
@@ -362,8 +203,6 @@ const (
 	// maxHeld is how many may wait while they tell of what a failure would give back: as many
 	// as PostgreSQL's buffer takes, so that a row that it would send is sent.
 	maxHeld = 8 << 10
-	// maxKeptOutput is the output buffer that an idle session may keep.
-	maxKeptOutput = 4 << 10
 )
 
 // maxWaiting is how many bytes of answers may wait for a flush now.
@@ -374,172 +213,22 @@ func (s *session) maxWaiting() int {
 	return maxPending
 }
 
-// stop ends the session as soon as it waits for its client.
-func (s *session) stop() {
-	s.stopping.Store(true)
-	s.interrupt.mu.Lock()
-	defer s.interrupt.mu.Unlock()
-	s.conn.SetReadDeadline(longAgo)
-}
-
 // crowdOut ends a start-up that the entrance has no room for.
 func (s *session) crowdOut() {
-	s.cancelStatement(errCrowded)
-	s.interrupt.mu.Lock()
-	defer s.interrupt.mu.Unlock()
-	s.conn.SetReadDeadline(longAgo)
-}
-
-// longAgo is a deadline that ends what waits at once.
-var longAgo = time.Unix(1, 0)
-
-// setConn goes on with another connection, which is the old one or around it.
-func (s *session) setConn(conn net.Conn) {
-	s.interrupt.mu.Lock()
-	defer s.interrupt.mu.Unlock()
-	s.conn = conn
-}
-
-// lastWords is how long a client may take to read why its session was ended.
-const lastWords = time.Second
-
-// hurry ends the reading of the session, and its writing a moment later.
-func (s *session) hurry() {
-	s.stopping.Store(true)
-	s.interrupt.mu.Lock()
-	defer s.interrupt.mu.Unlock()
-	s.conn.SetReadDeadline(longAgo)
-	s.conn.SetWriteDeadline(time.Now().Add(lastWords))
-}
-
-// hangUp ends the session whatever it does.
-func (s *session) hangUp() {
-	s.cancelStatement(errShutdown)
-	s.hurry()
-	s.interrupt.abandon()
-}
-
-// abandon gives the upstream up, if it is open.
-func (i *interrupt) abandon() {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.up != nil {
-		i.up.abandon()
-	}
-}
-
-// cancelStatement ends the running call, if there is one, and returns the upstream, whose
-// statement is to be cancelled as well; nil: it is not open. An idle session is not
-// touched, and neither is the statement after the one that was meant.
-func (s *session) cancelStatement(cause error) (up *relay) {
-	s.interrupt.mu.Lock()
-	defer s.interrupt.mu.Unlock()
-	if s.interrupt.cancel != nil {
-		s.interrupt.cancel(cause)
-	}
-	return s.interrupt.up
+	s.client.Cancel(errCrowded)
+	s.client.Wake()
 }
 
 // call lets the frame at the head wait for a backend. What else stands between it and its
 // answer is returned.
-func (s *session) call() (v verdict) {
-	_ = s.waiting(func(ctx context.Context) error {
+func (s *session) call() (v drive.Verdict) {
+	_ = s.client.Waiting(func(ctx context.Context) error {
 		s.blocking, s.callCtx = true, ctx
-		defer func() { s.blocking, s.callCtx = false, s.ctx }()
+		defer func() { s.blocking, s.callCtx = false, s.client.Context() }()
 		v = s.once()
 		return nil
 	})
 	return v
-}
-
-// waiting does what may wait. Meanwhile it can be cancelled, and it is when the
-// client goes away.
-func (s *session) waiting(do func(context.Context) error) error {
-	ctx, cancel := context.WithCancelCause(s.ctx)
-	s.interrupt.set(cancel)
-	s.watching = s.watch(cancel)
-	defer func() {
-		s.interrupt.set(nil)
-		s.watching.stop(s)
-		s.watching = nil // its buffer is not for idle sessions
-		cancel(nil)
-	}()
-	return do(ctx)
-}
-
-func (i *interrupt) set(cancel context.CancelCauseFunc) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.cancel = cancel
-}
-
-// watcher notices that the client is gone while a call waits. Without a loop it reads
-// ahead, since only a read tells then.
-type watcher struct {
-	gone  context.CancelCauseFunc
-	done  sync.WaitGroup
-	ahead []byte
-}
-
-// readAhead bounds what a client may send while its call waits.
-const readAhead = 4 << 10
-
-func (s *session) watch(gone context.CancelCauseFunc) *watcher {
-	w := &watcher{gone: gone}
-	if s.polled != nil {
-		s.polled.OnGone(func() { w.done.Go(func() { s.lose(io.EOF, gone) }) })
-		return w
-	}
-	w.ahead = make([]byte, 0, readAhead)
-	w.done.Go(func() {
-		for len(w.ahead) < cap(w.ahead) {
-			n, err := s.conn.Read(w.ahead[len(w.ahead):cap(w.ahead)])
-			w.ahead = w.ahead[:len(w.ahead)+n]
-			if isTimeout(err) {
-				return // told to stop
-			}
-			if err != nil {
-				s.lose(err, gone)
-				return
-			}
-		}
-	})
-	return w
-}
-
-// lose ends what a session waits for whose client is gone.
-func (s *session) lose(why error, gone context.CancelCauseFunc) {
-	gone(why)
-	s.interrupt.abandon() // not s.up, which may be opened right now
-}
-
-// watchAgain goes on watching after a stop.
-func (s *session) watchAgain() {
-	s.resumeReading()
-	s.watching = s.watch(s.watching.gone)
-}
-
-// stop ends the watch and hands what it read to the session. An error of the
-// connection will be met again by the next read.
-func (w *watcher) stop(s *session) {
-	if s.polled != nil {
-		s.polled.OnGone(nil)
-	} else {
-		s.conn.SetReadDeadline(longAgo)
-	}
-	w.done.Wait()
-	s.resumeReading()
-	s.in.append(w.ahead)
-}
-
-// resumeReading takes back an interruption of the reading, but not that of a shutdown.
-func (s *session) resumeReading() {
-	if !s.stopping.Load() && s.ctx.Err() == nil {
-		s.conn.SetReadDeadline(time.Time{})
-		if s.stopping.Load() {
-			s.conn.SetReadDeadline(longAgo)
-		}
-	}
 }
 
 // report sends an error or a notice, in the client's encoding.
@@ -548,47 +237,27 @@ func (s *session) report(e *pgerr.Error) {
 		s.log.Error("statement failed", "sqlstate", string(e.Code), "error", e.Cause)
 	}
 	if s.wanted(e) {
-		s.out.report(s.text.report(e))
+		s.client.Out.Report(s.view.text.Report(e))
 	}
 }
 
 // wanted says whether client_min_messages lets a notice or a warning through.
 func (s *session) wanted(e *pgerr.Error) bool {
-	if s.vars == nil || e.Severity != pgerr.SeverityNotice && e.Severity != pgerr.SeverityWarning {
+	if s.view.vars == nil || e.Severity != pgerr.SeverityNotice && e.Severity != pgerr.SeverityWarning {
 		return true
 	}
-	threshold, _ := s.vars.Show("client_min_messages")
+	threshold, _ := s.view.vars.Show("client_min_messages")
 	return threshold != "error" && (threshold != "warning" || e.Severity == pgerr.SeverityWarning)
 }
 
 // refresh derives what depends on the settings, if any of them changed.
 func (s *session) refresh() {
-	if s.server.cfg.Upstream != nil {
-		s.refreshFromUpstream()
-		return
-	}
-	if s.seen == s.vars.Version() && s.zone != nil {
-		return
-	}
-	s.seen = s.vars.Version()
-	s.standard = s.vars.StandardConformingStrings()
-	s.zone = s.vars.TimeZone()
-	s.caller.Scope.Branch = s.vars.Branch()
-	s.text = transcoderFor(s.vars.ClientEncoding())
-}
-
-// reportSettings tells the client which of its settings changed.
-func (s *session) reportSettings() {
-	for _, r := range s.vars.TakeReports() {
-		s.out.parameterStatus(r.Name, r.Value)
-	}
+	s.handler.refreshSettings()
 }
 
 // ready ends the answer to a Query or a Sync.
 func (s *session) ready() {
-	if s.server.cfg.Upstream == nil {
-		s.reportSettings()
-	}
+	s.handler.reportSettings()
 	s.endUnit(s.inBlock())
-	s.out.readyForQuery(s.status())
+	s.client.Out.ReadyForQuery(s.txState().Status())
 }

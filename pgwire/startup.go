@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jeroenrinzema/psql-wire/codes"
 
-	"raisinproxy/pgwire/settings"
+	"raisinproxy/pgwire/wire"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
 )
@@ -37,18 +37,15 @@ var errNoSession = errors.New("no session was started")
 // errHandshake: instead of a packet there is a TLS hand-shake, which nobody asked for.
 var errHandshake = errors.New("a TLS hand-shake")
 
-// startupParameter is one name and value of the start-up packet.
-type startupParameter struct{ name, value string }
-
 // startup brings a connection from its first byte to ReadyForQuery. An error
 // that is a *pgerr.Error is to be told to the client.
 func (s *session) startup() error {
 	if s.server.cfg.StartupTimeout > 0 {
-		s.startBy = time.Now().Add(s.server.cfg.StartupTimeout)
+		s.login.startBy = time.Now().Add(s.server.cfg.StartupTimeout)
 	}
 	parameters, err := s.logIn()
 	s.server.entrance.leave(s)
-	if s.crowded.Load() {
+	if s.login.crowded.Load() {
 		return errCrowded
 	}
 	if err != nil {
@@ -57,30 +54,26 @@ func (s *session) startup() error {
 	if err := s.server.admit(); err != nil {
 		return err
 	}
-	s.admitted = true
+	s.login.admitted = true
 	if err := s.server.reserved(s.caller.User); err != nil {
 		return err
 	}
-	s.adopt()
-	if s.server.cfg.Upstream != nil {
-		err = s.prepareUpstream(parameters)
-	} else {
-		err = s.applyParameters(parameters)
-	}
-	if err != nil {
+	s.client.Adopt(s.login.startBy)
+	if err := s.handler.begin(parameters); err != nil {
 		return err
 	}
-	s.conn.SetDeadline(time.Time{})
-	if s.stopping.Load() {
+	s.client.Conn().SetDeadline(time.Time{})
+	if s.client.IsStopping() {
 		return errShutdown
 	}
-	s.in.limit = s.server.cfg.MaxMessageBytes
+	s.client.In.Limit = s.server.cfg.MaxMessageBytes
+	s.client.IdleTimeout = s.server.cfg.IdleTimeout
 	s.greet()
 	return nil
 }
 
 // logIn brings a connection from its first byte to where it is known whose it is.
-func (s *session) logIn() (parameters []startupParameter, err error) {
+func (s *session) logIn() (parameters []wire.Parameter, err error) {
 	if err := s.holdStartup(); err != nil {
 		return nil, err
 	}
@@ -96,11 +89,11 @@ func (s *session) logIn() (parameters []startupParameter, err error) {
 
 // holdStartup gives reads and writes the time that the start-up has, unless it is to end.
 func (s *session) holdStartup() error {
-	s.conn.SetDeadline(s.startBy)
+	s.client.Conn().SetDeadline(s.login.startBy)
 	switch { // whose deadline may have been lost
-	case s.stopping.Load():
+	case s.client.IsStopping():
 		return errShutdown
-	case s.crowded.Load():
+	case s.login.crowded.Load():
 		return errCrowded
 	}
 	return nil
@@ -134,7 +127,7 @@ func (s *session) negotiate() (version uint32, packet []byte, err error) {
 			}
 		case code == gssencRequest && !askedGSS:
 			askedGSS = true
-			if _, err := s.conn.Write([]byte{'N'}); err != nil {
+			if _, err := s.client.Conn().Write([]byte{'N'}); err != nil {
 				return 0, nil, errNoSession
 			}
 		case code>>16 == 1, code>>16 == 2:
@@ -150,7 +143,7 @@ func (s *session) negotiate() (version uint32, packet []byte, err error) {
 
 // refuseOldProtocol answers a client of protocol 1 or 2, in their form.
 func (s *session) refuseOldProtocol(code uint32) {
-	s.out.buf = fmt.Appendf(s.out.buf, "EFATAL:  unsupported frontend protocol %d.%d: server supports 3.0 to 3.0\n\x00", code>>16, code&0xFFFF)
+	s.client.Out.Buf = fmt.Appendf(s.client.Out.Buf, "EFATAL:  unsupported frontend protocol %d.%d: server supports 3.0 to 3.0\n\x00", code>>16, code&0xFFFF)
 	s.farewell()
 }
 
@@ -158,10 +151,10 @@ func (s *session) refuseOldProtocol(code uint32) {
 // a length that cannot be true: whoever sent it does not speak this protocol.
 func (s *session) readStartupPacket() (code uint32, body []byte, err error) {
 	var head [4]byte
-	if _, err := io.ReadFull(s.conn, head[:]); err != nil {
+	if _, err := io.ReadFull(s.client.Conn(), head[:]); err != nil {
 		return 0, nil, errNoSession
 	}
-	if head[0] == tlsHandshake && !s.channel.Encrypted {
+	if head[0] == tlsHandshake && !s.login.channel.Encrypted {
 		return 0, head[:], errHandshake
 	}
 	length := binary.BigEndian.Uint32(head[:])
@@ -170,7 +163,7 @@ func (s *session) readStartupPacket() (code uint32, body []byte, err error) {
 		return 0, nil, errNoSession
 	}
 	body = make([]byte, length-4)
-	if _, err := io.ReadFull(s.conn, body); err != nil {
+	if _, err := io.ReadFull(s.client.Conn(), body); err != nil {
 		return 0, nil, errNoSession
 	}
 	return binary.BigEndian.Uint32(body), body[4:], nil
@@ -178,19 +171,19 @@ func (s *session) readStartupPacket() (code uint32, body []byte, err error) {
 
 // readParameters reads the start-up packet and says what of it is not understood:
 // a later minor version, or protocol options, are negotiated down.
-func (s *session) readParameters(version uint32, packet []byte) ([]startupParameter, error) {
+func (s *session) readParameters(version uint32, packet []byte) ([]wire.Parameter, error) {
 	if len(packet) == 0 || packet[len(packet)-1] != 0 {
 		return nil, pgerr.Fatalf(codes.ProtocolViolation, "invalid startup packet layout: expected terminator as last byte")
 	}
-	var parameters []startupParameter
+	var parameters []wire.Parameter
 	var unknown []string
-	m := message{rest: packet}
+	m := wire.Body{Rest: packet}
 	for {
-		name := string(m.text())
+		name := string(m.Text())
 		if name == "" {
 			break
 		}
-		value := string(m.text())
+		value := string(m.Text())
 		if strings.HasPrefix(name, "_pq_.") {
 			unknown = append(unknown, name)
 			continue
@@ -201,63 +194,15 @@ func (s *session) readParameters(version uint32, packet []byte) ([]startupParame
 					WithHint("Valid values are: \"false\", 0, \"true\", 1, \"database\".")
 			}
 		}
-		parameters = append(parameters, startupParameter{name, value})
+		parameters = append(parameters, wire.Parameter{Name: name, Value: value})
 	}
-	if m.done() != nil {
+	if m.Done() != nil {
 		return nil, pgerr.Fatalf(codes.ProtocolViolation, "invalid startup packet layout: expected terminator as last byte")
 	}
 	if version > protocolVersion || len(unknown) > 0 {
-		s.out.message(&pgproto3.NegotiateProtocolVersion{NewestMinorProtocol: protocolVersion, UnrecognizedOptions: unknown})
+		s.client.Out.Message(&pgproto3.NegotiateProtocolVersion{NewestMinorProtocol: protocolVersion, UnrecognizedOptions: unknown})
 	}
 	return parameters, nil
-}
-
-// applyParameters makes the client's settings the ones that RESET goes back to.
-// Those of options come first, so that a parameter of its own wins.
-func (s *session) applyParameters(parameters []startupParameter) error {
-	for _, p := range parameters {
-		if p.name != "options" {
-			continue
-		}
-		parsed, err := parseOptions(p.value)
-		if err != nil {
-			return err
-		}
-		for _, o := range parsed {
-			if err := s.setStartup(o); err != nil {
-				return err
-			}
-		}
-	}
-	for _, p := range parameters {
-		switch p.name {
-		case "user", "database", "options":
-		case "replication":
-			if on, ok := datum.ParseBool(p.value); !ok || on {
-				return pgerr.Fatalf(codes.FeatureNotSupported, "a replication connection needs an [upstream]")
-			}
-		default:
-			if err := s.setStartup(p); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// setStartup gives one setting the client's value, which SHOW must be able to tell.
-func (s *session) setStartup(p startupParameter) error {
-	if err := s.vars.SetStartup(p.name, p.value); err != nil {
-		return fatal(err)
-	}
-	shown, err := s.vars.Show(p.name)
-	if err == nil {
-		err = settings.ValidUTF8([]byte(shown))
-	}
-	if err != nil {
-		return fatal(err)
-	}
-	return nil
 }
 
 func fatal(err error) error {
@@ -269,8 +214,8 @@ func fatal(err error) error {
 // parseOptions reads the command-line arguments that the start-up packet's
 // options stand for: -c name=value and --name=value, with backslashes before
 // blanks that do not separate.
-func parseOptions(options string) ([]startupParameter, error) {
-	var parsed []startupParameter
+func parseOptions(options string) ([]wire.Parameter, error) {
+	var parsed []wire.Parameter
 	words := splitOptions(options)
 	for i := 0; i < len(words); i++ {
 		word := words[i]
@@ -291,7 +236,7 @@ func parseOptions(options string) ([]startupParameter, error) {
 		if !ok {
 			return nil, pgerr.Fatalf(codes.Syntax, "%s%s requires a value", flag, setting)
 		}
-		parsed = append(parsed, startupParameter{strings.ReplaceAll(name, "-", "_"), value})
+		parsed = append(parsed, wire.Parameter{Name: strings.ReplaceAll(name, "-", "_"), Value: value})
 	}
 	return parsed, nil
 }
@@ -326,14 +271,8 @@ func splitOptions(options string) []string {
 // greet sends everything from the parameters to the first ReadyForQuery.
 func (s *session) greet() {
 	s.server.register(s)
-	if s.server.cfg.Upstream != nil {
-		s.reportGreeting()
-	} else {
-		for _, p := range s.vars.Reported() {
-			s.out.parameterStatus(p.Name, p.Value)
-		}
-	}
-	s.out.message(&pgproto3.BackendKeyData{ProcessID: uint32(s.pid), SecretKey: binary.BigEndian.AppendUint32(nil, s.secret)})
-	s.out.readyForQuery(statusIdle)
+	s.handler.reportGreeting()
+	s.client.Out.Message(&pgproto3.BackendKeyData{ProcessID: uint32(s.pid), SecretKey: binary.BigEndian.AppendUint32(nil, s.secret)})
+	s.client.Out.ReadyForQuery(wire.StatusIdle)
 	s.refresh()
 }

@@ -7,61 +7,56 @@ import (
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/pgwire/drive"
+	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
-// verdict is what step cannot do itself.
-type verdict int
-
+// What step cannot do itself, beyond what the driver knows.
 const (
-	needInput verdict = iota // all frames that are there were answered
-	needPlan                 // a text is not in the cache
-	needCall                 // a call would wait for a backend
-	needRoom                 // many answers wait to be written
-	finished                 // the session is over
+	needInput = drive.NeedInput
+	needRoom  = drive.NeedRoom
+	finished  = drive.Finished
+
+	needPlan = drive.Own + iota // a text is not in the cache
+	needCall                    // a call would wait for a backend
 
 	// With an upstream:
 	needUpstream // it is not open yet
-	needTurn     // it owes answers that come before ours
+	needTurn     // it owes answers that come before the session's own
 	needFacts    // a call depends on what only the upstream knows
-	needAbort    // an error of ours has to abort its transaction
-	needClose    // portals of ours have to be closed there
-	ourTurn      // nothing stands in the way of an answer of ours
+	needAbort    // an error of the session's has to abort its transaction
+	needClose    // portals of the session's have to be closed there
+	ourTurn      // nothing stands in the way of an answer of the session's
 )
 
 // step answers the frames that are there. It does no I/O, waits for nothing, and
 // for statements whose plans are cached it does not allocate, so that an event
 // loop may call it; what would need any of these it leaves at the head of the
 // input and says so.
-func (s *session) step() verdict {
+func (s *session) step() drive.Verdict {
 	for !s.over {
-		if s.mustAbort {
-			return needAbort
+		if v := s.handler.before(); v != ourTurn {
+			return v
 		}
-		if s.long > 0 {
-			s.passLong()
-			if s.long > 0 {
-				return needInput
-			}
-		}
-		kind, body, ok, bad := s.in.peek()
+		kind, body, ok, bad := s.client.In.Peek()
 		if bad != nil {
 			s.broken = bad
 			return finished
 		}
 		if !ok {
-			return s.startLong()
+			return s.handler.partial()
 		}
 		if s.unit.open() && !s.mayWait(true) {
 			return needCall // if it fails something is to be given back
 		}
-		if v := s.dispatch(kind, body); v != needInput {
+		if v := s.handler.dispatch(kind, body); v != needInput {
 			return v
 		}
 		s.answered(body)
-		if len(s.out.buf) > s.maxWaiting() {
+		if len(s.client.Out.Buf) > s.maxWaiting() {
 			return needRoom
 		}
 	}
@@ -69,15 +64,15 @@ func (s *session) step() verdict {
 }
 
 // once answers the frame at the head alone, or says what stands between.
-func (s *session) once() verdict {
-	kind, body, ok, _ := s.in.peek()
+func (s *session) once() drive.Verdict {
+	kind, body, ok, _ := s.client.In.Peek()
 	if !ok {
 		return needInput
 	}
-	v := s.dispatch(kind, body)
+	v := s.handler.dispatch(kind, body)
 	if v == needPlan { // the cache does not keep every plan, and the next look would not find it
 		s.plan()
-		v = s.dispatch(kind, body)
+		v = s.handler.dispatch(kind, body)
 	}
 	if v == needInput {
 		s.answered(body)
@@ -88,7 +83,7 @@ func (s *session) once() verdict {
 // answered takes the frame at the head from the input, unless its answer has done so.
 func (s *session) answered(body []byte) {
 	if !s.headTaken {
-		s.in.skip(body)
+		s.client.In.Skip(body)
 	}
 	s.headTaken = false
 }
@@ -98,50 +93,16 @@ func (s *session) takeHead() {
 	if s.headTaken {
 		return
 	}
-	if _, body, ok, _ := s.in.peek(); ok {
-		s.in.skip(body)
+	if _, body, ok, _ := s.client.In.Peek(); ok {
+		s.client.In.Skip(body)
 		s.headTaken = true
 	}
-}
-
-// dispatch answers one frame. needInput means that it is done.
-func (s *session) dispatch(kind byte, body []byte) verdict {
-	if s.server.cfg.Upstream != nil {
-		return s.route(kind, body)
-	}
-	switch kind {
-	case 'Q':
-		return s.extendedOrSkip(s.query, body)
-	case 'P':
-		return s.extendedOrSkip(s.parse, body)
-	case 'B':
-		return s.extendedOrSkip(s.bind, body)
-	case 'D':
-		return s.extendedOrSkip(s.describe, body)
-	case 'E':
-		return s.extendedOrSkip(s.execute, body)
-	case 'C':
-		return s.extendedOrSkip(s.close, body)
-	case 'H':
-		return s.extendedOrSkip(s.flushRequest, body)
-	case 'S':
-		s.sync(body)
-		return needInput
-	case 'X':
-		return finished
-	case 'd', 'c', 'f':
-		return needInput // what is left of a COPY that failed
-	case 'F':
-		return s.extendedOrSkip(s.functionCall, body)
-	}
-	s.report(pgerr.Fatalf(codes.ProtocolViolation, "invalid frontend message type %d", kind))
-	return finished
 }
 
 var errFormat = pgerr.Newf(codes.ProtocolViolation, "invalid message format")
 
 // flushRequest makes everything so far due.
-func (s *session) flushRequest(body []byte) verdict {
+func (s *session) flushRequest(body []byte) drive.Verdict {
 	if len(body) > 0 {
 		return s.failSeries(errFormat)
 	}
@@ -150,7 +111,7 @@ func (s *session) flushRequest(body []byte) verdict {
 }
 
 // extendedOrSkip drops a frame if an earlier one of its series failed.
-func (s *session) extendedOrSkip(answer func([]byte) verdict, body []byte) verdict {
+func (s *session) extendedOrSkip(answer func([]byte) drive.Verdict, body []byte) drive.Verdict {
 	if s.skipping {
 		return needInput
 	}
@@ -158,19 +119,19 @@ func (s *session) extendedOrSkip(answer func([]byte) verdict, body []byte) verdi
 }
 
 // functionCall refuses the fast-path call of old clients.
-func (s *session) functionCall(body []byte) verdict {
-	m := message{rest: body}
-	m.int32() // the function
-	readFormats(&m, nil)
-	for range m.count() {
-		if length := m.int32(); length != -1 {
-			m.bytes(int(length))
+func (s *session) functionCall(body []byte) drive.Verdict {
+	m := wire.Body{Rest: body}
+	m.Int32() // the function
+	wire.ReadFormats(&m, nil)
+	for range m.Count() {
+		if length := m.Int32(); length != -1 {
+			m.Bytes(int(length))
 		}
 	}
-	m.count() // the format of the result
-	err := m.done()
+	m.Count() // the format of the result
+	err := m.Done()
 	switch {
-	case s.txState() == failed:
+	case s.txState() == wire.FailedBlock:
 		err = errAborted
 	case err == nil:
 		err = pgerr.Newf(codes.FeatureNotSupported, "the function call protocol needs an [upstream]")

@@ -14,6 +14,7 @@ import (
 	"raisinproxy/backend/backendtest"
 	"raisinproxy/backend/inprocess"
 	"raisinproxy/pgwire/auth"
+	"raisinproxy/pgwire/drive"
 	"raisinproxy/pgwire/settings"
 	"raisinproxy/sqlfuncs"
 )
@@ -44,10 +45,10 @@ func newSession(t testing.TB) *session {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := server.newSession(t.Context(), deafConn{})
-	s.vars = settings.New(server.defaults, "alice")
+	s := server.newSession(t.Context(), deafConn{}, nil)
+	s.view.vars = settings.New(server.defaults, "alice")
 	s.caller = sqlfuncs.Caller{User: "alice", Scope: backend.Scope{Tenant: "default", Repository: "shop"}}
-	s.in.limit = server.cfg.MaxMessageBytes
+	s.client.In.Limit = server.cfg.MaxMessageBytes
 	s.refresh()
 	return s
 }
@@ -60,15 +61,15 @@ func frame(kind byte, body string) []byte {
 
 // answer gives input to the session and returns what it answers.
 func (s *session) answer(input []byte) []byte {
-	s.in.append(input)
+	s.client.In.Append(input)
 	s.runBuffered()
-	out := bytes.Clone(s.out.buf)
-	s.out.buf, s.out.due = s.out.buf[:0], false
+	out := bytes.Clone(s.client.Out.Buf)
+	s.client.Out.Buf, s.client.Out.Due = s.client.Out.Buf[:0], false
 	return out
 }
 
 // runBuffered is run without reading.
-func (s *session) runBuffered() verdict {
+func (s *session) runBuffered() drive.Verdict {
 	for {
 		switch v := s.step(); v {
 		case needPlan:
@@ -108,12 +109,12 @@ func TestStepDoesNotAllocate(t *testing.T) {
 				t.Fatalf("answer: %q", first)
 			}
 			n := testing.AllocsPerRun(100, func() {
-				s.in.buf = append(s.in.buf[:0], test.input...)
-				s.in.start, s.in.end = 0, len(test.input)
+				s.client.In.Buf = append(s.client.In.Buf[:0], test.input...)
+				s.client.In.Start, s.client.In.End = 0, len(test.input)
 				if v := s.step(); v != needInput {
 					t.Fatalf("step handed over: %v", v)
 				}
-				s.out.buf = s.out.buf[:0]
+				s.client.Out.Buf = s.client.Out.Buf[:0]
 			})
 			if n > test.most {
 				t.Errorf("%v allocations, want at most %v", n, test.most)
@@ -156,8 +157,8 @@ func FuzzStep(f *testing.F) {
 	f.Fuzz(func(t *testing.T, input []byte) {
 		s := newSession(t)
 		s.answer(input)
-		if s.in.start > s.in.end || s.in.end > len(s.in.buf) {
-			t.Errorf("the input buffer is out of order: %d %d %d", s.in.start, s.in.end, len(s.in.buf))
+		if s.client.In.Start > s.client.In.End || s.client.In.End > len(s.client.In.Buf) {
+			t.Errorf("the input buffer is out of order: %d %d %d", s.client.In.Start, s.client.In.End, len(s.client.In.Buf))
 		}
 	})
 }
@@ -188,10 +189,10 @@ func BenchmarkStep(b *testing.B) {
 			s.answer(input)
 			b.ReportAllocs()
 			for b.Loop() {
-				s.in.buf = append(s.in.buf[:0], input...)
-				s.in.start, s.in.end = 0, len(input)
+				s.client.In.Buf = append(s.client.In.Buf[:0], input...)
+				s.client.In.Start, s.client.In.End = 0, len(input)
 				s.step()
-				s.out.buf = s.out.buf[:0]
+				s.client.Out.Buf = s.client.Out.Buf[:0]
 			}
 		})
 	}

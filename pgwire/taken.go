@@ -7,6 +7,9 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/pgwire/drive"
+	"raisinproxy/pgwire/upstream"
+	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
@@ -22,9 +25,9 @@ const (
 )
 
 // upstreamHas says whether the upstream has a prepared statement or a portal of that name.
-func (s *session) upstreamHas(name, there string) (found bool, err error) {
+func (s *proxied) upstreamHas(name, there string) (found bool, err error) {
 	if !s.blocking {
-		err = s.waiting(func(context.Context) error {
+		err = s.client.Waiting(func(context.Context) error {
 			found, err = s.askForName(name, there)
 			return err
 		})
@@ -33,94 +36,72 @@ func (s *session) upstreamHas(name, there string) (found bool, err error) {
 	return s.askForName(name, there)
 }
 
-func (s *session) askForName(name, there string) (found bool, err error) {
-	encoded, err := s.text.toClient(name)
+func (s *proxied) askForName(name, there string) (found bool, err error) {
+	encoded, err := s.view.text.ToClient(name)
 	if err != nil {
 		return false, err
 	}
-	ask := s.ask
-	if !s.up.inSeries() {
-		ask = s.askAlone
-	}
-	fs, err := ask(
-		&pgproto3.Close{ObjectType: 'S', Name: factsName},
-		&pgproto3.Parse{Name: factsName, Query: "SELECT 1 FROM " + there + " WHERE name = $1", ParameterOIDs: []uint32{uint32(datum.Text)}},
-		&pgproto3.Bind{DestinationPortal: factsName, PreparedStatement: factsName, Parameters: [][]byte{[]byte(encoded)}},
-		&pgproto3.Execute{Portal: factsName},
-		&pgproto3.Close{ObjectType: 'P', Name: factsName},
-		&pgproto3.Close{ObjectType: 'S', Name: factsName})
-	if err != nil {
-		return false, err
-	}
-	err = s.each(fs, func(kind byte, body []byte) error {
-		found = found || kind == 'D'
-		if kind == 'E' {
-			return refusal(body)
-		}
-		return nil
+	sql := "SELECT 1 FROM " + there + " WHERE name = $1"
+	err = s.conv.Say(upstream.Part{
+		Messages: upstream.Run(upstream.Control, sql, []uint32{uint32(datum.Text)}, []wire.RawValue{{Value: []byte(encoded)}}),
+		Visit: func(kind byte, _ []byte) error {
+			found = found || kind == 'D'
+			return nil
+		},
 	})
 	return found, err
 }
 
 // parseTaken is the Parse of a text of the upstream's under a name that is taken here. What
 // is wrong with the text is told first.
-func (s *session) parseTaken(name string, text []byte, declared []datum.Type) error {
-	s.up.openSeries()
-	fs, err := s.ask(
-		&pgproto3.Close{ObjectType: 'S', Name: probeName},
-		&pgproto3.Parse{Name: probeName, Query: string(text), ParameterOIDs: oids(declared)})
-	if err != nil {
-		return err
-	}
-	return s.takenUnless(fs, name, 0)
+func (s *proxied) parseTaken(name string, text []byte, declared []datum.Type) error {
+	s.up.OpenPipeline()
+	return s.takenUnless(name, 0, upstream.Prepare(upstream.Probe, string(text), wire.Oids(declared)))
 }
 
-// takenUnless is the error in the answers, whose positions are shift characters before those
+// takenUnless is the error of messages, whose positions are shift characters before those
 // of the client's text; else that the name is taken.
-func (s *session) takenUnless(fs frames, name string, shift int) error {
-	err := s.each(fs, func(kind byte, body []byte) error {
-		if kind != 'E' {
-			return nil
-		}
-		err := refusal(body)
-		if f, ok := errors.AsType[*upstreamError](err); ok && f.response.Position > 0 {
-			f.response.Position += int32(shift)
-		}
-		return err
-	})
+func (s *proxied) takenUnless(name string, shift int, messages upstream.Messages) error {
+	err := s.conv.Say(upstream.Part{Messages: messages, Fail: func(body []byte) error { return shifted(body, shift) }})
 	if err == nil {
 		err = errStatementExists(name)
 	}
 	return err
 }
 
+// shifted is an error about a part of the client's text, which begins at a character of it.
+func shifted(body []byte, by int) error {
+	err := upstream.ReadError(body)
+	if f, ok := errors.AsType[*upstream.Error](err); ok && f.Response.Position > 0 {
+		f.Response.Position += int32(by)
+	}
+	return err
+}
+
 // prepareTaken is the PREPARE of a statement of the upstream's under a name that is taken
 // here.
-func (s *session) prepareTaken(st *planner.Statement) error {
-	sql, shift := st.ExecuteAs(probeName)
-	if st.Standard != s.standard {
+func (s *proxied) prepareTaken(st *planner.Statement) error {
+	sql, shift := st.ExecuteAs(string(upstream.Probe))
+	if st.Standard != s.view.standard {
 		sql = planner.Portable(sql, st.Standard)
 	}
-	sql, err := s.text.toClient(sql)
+	sql, err := s.view.text.ToClient(sql)
 	if err != nil {
 		return err
 	}
-	fs, err := s.ask(append([]pgproto3.FrontendMessage{&pgproto3.Close{ObjectType: 'S', Name: probeName}},
-		statement(argsName, sql)...)...)
-	if err != nil {
-		return err
-	}
-	return s.takenUnless(fs, st.Prepares, st.Start-shift)
+	return s.takenUnless(st.Prepares, st.Start-shift, upstream.Join(
+		upstream.Messages{&pgproto3.Close{ObjectType: 'S', Name: string(upstream.Probe)}},
+		upstream.Run(upstream.Arguments, sql, nil, nil)))
 }
 
 // routeBind is a Bind of a statement of ours or not, to a portal whose name no other of ours
 // has.
-func (s *session) routeBind(portal, body []byte, ours bool) verdict {
+func (s *proxied) routeBind(portal, body []byte, ours bool) drive.Verdict {
 	switch {
-	case len(portal) == 0 || s.up == nil:
+	case len(portal) == 0:
 	case !ours:
-		s.up.portals.Store(true)
-	case s.up.portals.Load() && !s.blocking:
+		s.up.NamePortal()
+	case s.up.Marks().Portals && !s.blocking:
 		if v := s.turn(true); v != ourTurn {
 			return v
 		}

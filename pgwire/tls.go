@@ -22,12 +22,12 @@ const ALPN = "postgresql"
 func (s *session) offerTLS() error {
 	config := s.server.tlsConfig()
 	if config == nil {
-		if _, err := s.conn.Write([]byte{'N'}); err != nil {
+		if _, err := s.client.Conn().Write([]byte{'N'}); err != nil {
 			return errNoSession
 		}
 		return nil
 	}
-	if _, err := s.conn.Write([]byte{'S'}); err != nil {
+	if _, err := s.client.Conn().Write([]byte{'S'}); err != nil {
 		return errNoSession
 	}
 	return s.secure(config)
@@ -40,11 +40,11 @@ func (s *session) acceptDirectTLS(read []byte) error {
 	if config == nil {
 		return errNoSession
 	}
-	s.setConn(&unreadConn{Conn: s.conn, read: append([]byte{}, read...)})
+	s.client.Secure(&unreadConn{Conn: s.client.Conn(), read: append([]byte{}, read...)})
 	if err := s.secure(config); err != nil {
 		return err
 	}
-	if s.conn.(*tls.Conn).ConnectionState().NegotiatedProtocol != ALPN {
+	if s.client.Conn().(*tls.Conn).ConnectionState().NegotiatedProtocol != ALPN {
 		s.log.Debug("a direct TLS connection without ALPN")
 		return errNoSession
 	}
@@ -68,15 +68,15 @@ func (c *unreadConn) Read(b []byte) (int, error) {
 
 // secure makes the connection one over TLS.
 func (s *session) secure(config *tls.Config) error {
-	secured := tls.Server(s.conn, config)
-	if err := secured.HandshakeContext(s.ctx); err != nil {
+	secured := tls.Server(s.client.Conn(), config)
+	if err := secured.HandshakeContext(s.client.Context()); err != nil {
 		s.log.Debug("TLS hand-shake failed", "error", err)
 		return errNoSession
 	}
-	s.setConn(secured)
-	s.channel = auth.Channel{Encrypted: true, EndPoint: endPoint(config)}
+	s.client.Secure(secured)
+	s.login.channel = auth.Channel{Encrypted: true, EndPoint: endPoint(config)}
 	if chains := secured.ConnectionState().VerifiedChains; len(chains) > 0 {
-		s.channel.Client = chains[0][0]
+		s.login.channel.Client = chains[0][0]
 	}
 	return nil
 }

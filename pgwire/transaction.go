@@ -1,29 +1,18 @@
 package pgwire
 
 import (
-	"errors"
 	"time"
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 
-	"raisinproxy/planner"
+	"raisinproxy/pgwire/wire"
 	"raisinproxy/sqlfuncs/pgerr"
-)
-
-// The transaction status in ReadyForQuery.
-const (
-	statusIdle   = 'I'
-	statusBlock  = 'T'
-	statusFailed = 'E'
 )
 
 // transaction is the state of a session's transaction. Without an upstream there
 // is nothing to undo but settings; the states, warnings and errors are
 // PostgreSQL's all the same, since drivers and pools live by them.
 type transaction struct {
-	// alone is the state while no upstream is open. Nothing but this file reads it: see
-	// txState.
-	alone transactionState
 	// batch: statements share an implicit transaction, in which some commands may
 	// not run that may run alone.
 	batch bool
@@ -34,242 +23,38 @@ type transaction struct {
 	now        time.Time // start of the statement; zero likewise
 }
 
-type transactionState int
-
-const (
-	noTransaction transactionState = iota
-	implicit                       // of one statement, one Query, or one series up to Sync
-	explicit                       // after BEGIN
-	failed                         // an explicit one after an error
-)
-
-// txState is the state of the session's transaction. It has one owner: the upstream as soon
-// as that is open, by what its answers tell, and before, or without one, what ran here.
-// While the upstream owes answers it is not known: see turn.
-func (s *session) txState() transactionState {
-	if s.up == nil {
-		return s.alone
-	}
-	state := s.up.txState()
-	if state == explicit && s.mustAbort {
-		return failed // before anything else happens
-	}
-	return state
-}
-
-func (s *session) status() byte {
-	switch s.txState() {
-	case explicit:
-		return statusBlock
-	case failed:
-		return statusFailed
-	}
-	return statusIdle
-}
+// txState is the state of the session's transaction, whose one owner is the handler.
+func (s *session) txState() wire.TxState { return s.handler.transactionState() }
 
 // beginImplicit makes sure that there is a transaction.
 func (s *session) beginImplicit() {
-	s.now = time.Time{}
-	if s.up == nil && s.alone == noTransaction {
-		s.alone = implicit
-		s.started = time.Time{}
-		s.vars.Begin()
-	}
-}
-
-// endImplicit commits what no BEGIN has claimed.
-func (s *session) endImplicit() {
-	switch {
-	case s.up != nil:
-		if !s.up.inSeries() && s.txState() == noTransaction {
-			s.endPortals()
-			s.endUnit(false)
-		}
-	case s.alone == implicit:
-		s.endTransaction(true)
-	}
-}
-
-// endTransaction ends the transaction and with it every portal.
-func (s *session) endTransaction(commit bool) {
-	if commit {
-		s.vars.Commit()
-	} else {
-		s.vars.Rollback()
-	}
-	s.alone, s.pipelined = noTransaction, false
-	s.unit.succeed(false)
-	s.savepoints = s.savepoints[:0]
-	s.endPortals()
+	s.tx.now = time.Time{}
+	s.handler.ensureTransaction()
 }
 
 // endPortals drops every portal.
 func (s *session) endPortals() {
 	s.dropNamedPortals()
-	s.unnamedPortal.state = portalAbsent
-}
-
-// abort is what an error does to the transaction.
-func (s *session) abort() {
-	if s.up != nil {
-		inSeries, state := s.up.inSeries(), s.up.txState()
-		s.mustAbort = inSeries || state == explicit
-		if !inSeries && state == noTransaction {
-			s.endPortals() // what becomes of them else the upstream tells
-		}
-		return
-	}
-	switch s.alone {
-	case explicit:
-		s.alone = failed
-		s.vars.Fail()
-	case implicit:
-		s.endTransaction(false)
-	}
+	s.objects.unnamedPortal.state = portalAbsent
 }
 
 // fail answers an error, which aborts the transaction.
 func (s *session) fail(err error) {
-	switch {
-	case s.torn:
+	if s.client.IsGone {
 		s.over = true
 		return
-	case errors.Is(err, errUpstreamLost), errors.Is(err, errSeriesFailed):
-		return // what comes next ends the session, or it has been told
 	}
-	if theirs, ok := errors.AsType[*upstreamError](err); ok {
-		if !theirs.isOrdinary() {
-			return // its last words, which end the session
-		}
-		theirs.response.Detail = withDetail(theirs.response.Detail, s.text.best(s.undoUnit()))
-		s.out.message(&theirs.response)
-		s.out.due = true
-		s.abort()
-		s.mustAbort = false // it has done so itself
+	if s.handler.answerFailure(err) {
 		return
 	}
 	e := *pgerr.From(err)
 	e.Detail = withDetail(e.Detail, s.undoUnit())
 	s.report(&e)
 	s.over = s.over || e.Severity == pgerr.SeverityFatal
-	s.abort()
+	s.handler.abortTransaction()
 }
 
 var errAborted = pgerr.Newf(codes.InFailedSQLTransaction, "current transaction is aborted, commands ignored until end of transaction block")
-
-// control runs a transaction command and returns its tag.
-func (s *session) control(t *planner.Transaction) (tag string, err error) {
-	switch t.Kind {
-	case planner.Begin:
-		return t.Tag, s.beginBlock(t)
-	case planner.Commit:
-		return s.commitBlock(t)
-	case planner.Rollback:
-		return t.Tag, s.rollbackBlock(t)
-	}
-	if s.alone != explicit && s.alone != failed {
-		return "", pgerr.Newf(codes.NoActiveSQLTransaction, "%s can only be used in transaction blocks", savepointCommands[t.Kind])
-	}
-	if t.Kind == planner.Savepoint {
-		s.vars.Savepoint()
-		s.savepoints = append(s.savepoints, t.Savepoint)
-		return t.Tag, nil
-	}
-	return t.Tag, s.endSavepoint(t)
-}
-
-var savepointCommands = map[planner.TransactionKind]string{
-	planner.Savepoint:        "SAVEPOINT",
-	planner.ReleaseSavepoint: "RELEASE SAVEPOINT",
-	planner.RollbackTo:       "ROLLBACK TO SAVEPOINT",
-}
-
-func (s *session) beginBlock(t *planner.Transaction) error {
-	if s.alone == explicit {
-		s.warn(codes.ActiveSQLTransaction, "there is already a transaction in progress")
-	}
-	if err := s.applyModes(t.Modes); err != nil {
-		return err
-	}
-	s.alone = explicit
-	return nil
-}
-
-func (s *session) applyModes(modes []planner.Mode) error {
-	for _, m := range modes {
-		if err := s.setMode(m, true); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s *session) commitBlock(t *planner.Transaction) (tag string, err error) {
-	switch s.alone {
-	case failed:
-		return "ROLLBACK", s.finishBlock(t, false)
-	case explicit:
-		return t.Tag, s.finishBlock(t, true)
-	}
-	return t.Tag, s.noBlock(t, "COMMIT AND CHAIN", true)
-}
-
-func (s *session) rollbackBlock(t *planner.Transaction) error {
-	if s.alone == failed || s.alone == explicit {
-		return s.finishBlock(t, false)
-	}
-	return s.noBlock(t, "ROLLBACK AND CHAIN", false)
-}
-
-// noBlock is COMMIT or ROLLBACK without a BEGIN: a warning, and the end of the
-// implicit transaction.
-func (s *session) noBlock(t *planner.Transaction, chain string, commit bool) error {
-	if t.Chain {
-		return pgerr.Newf(codes.NoActiveSQLTransaction, "%s can only be used in transaction blocks", chain)
-	}
-	s.warn(codes.NoActiveSQLTransaction, "there is no transaction in progress")
-	s.endTransaction(commit)
-	return nil
-}
-
-// finishBlock ends an explicit transaction, and with AND CHAIN begins another of
-// the same characteristics.
-func (s *session) finishBlock(t *planner.Transaction, commit bool) error {
-	characteristics := s.vars.Characteristics()
-	s.endTransaction(commit)
-	if t.Chain {
-		s.alone = explicit
-		s.started = time.Time{}
-		s.vars.BeginWith(characteristics)
-	}
-	return nil
-}
-
-// endSavepoint is RELEASE or ROLLBACK TO. Portals that were opened since the
-// savepoint go with it when it is rolled back.
-func (s *session) endSavepoint(t *planner.Transaction) error {
-	depth := len(s.savepoints)
-	for depth > 0 && s.savepoints[depth-1] != t.Savepoint {
-		depth--
-	}
-	if depth == 0 {
-		return pgerr.Newf(codes.InvalidSavepointSpecification, "savepoint \"%s\" does not exist", t.Savepoint)
-	}
-	if t.Kind == planner.ReleaseSavepoint {
-		s.vars.ReleaseTo(depth)
-		s.savepoints = s.savepoints[:depth-1]
-		return nil
-	}
-	s.vars.RollbackTo(depth)
-	s.savepoints = s.savepoints[:depth]
-	s.alone = explicit
-	for name, p := range s.portals {
-		if p.depth >= depth {
-			s.dropNamedPortal(name)
-		}
-	}
-	return nil
-}
 
 func (s *session) warn(code codes.Code, text string) {
 	s.report(&pgerr.Error{Severity: pgerr.SeverityWarning, Code: code, Message: text})

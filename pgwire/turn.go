@@ -3,6 +3,9 @@ package pgwire
 import (
 	"context"
 	"errors"
+	"raisinproxy/pgwire/drive"
+	"raisinproxy/pgwire/upstream"
+	"raisinproxy/pgwire/wire"
 	"strings"
 )
 
@@ -11,11 +14,11 @@ import (
 
 // turn makes sure that an answer of ours may be given now. calls says that it may
 // depend on what only the upstream knows.
-func (s *session) turn(calls bool) verdict {
-	if s.up == nil {
+func (s *proxied) turn(calls bool) drive.Verdict {
+	if !s.up.IsOpened() {
 		return ourTurn
 	}
-	settled, seriesFailed := s.up.settled()
+	settled, seriesFailed := s.up.Settled()
 	if !settled || len(s.held.messages) > 0 {
 		return needTurn
 	}
@@ -24,36 +27,36 @@ func (s *session) turn(calls bool) verdict {
 		return needInput
 	}
 	s.followTransaction()
-	if calls && s.up.dirty && s.txState() != failed {
+	if calls && s.settingsStale && s.txState() != wire.FailedBlock {
 		return needFacts
 	}
 	return ourTurn
 }
 
 // takeTurn waits until the upstream owes nothing.
-func (s *session) takeTurn() error {
+func (s *proxied) takeTurn() error {
 	if s.holding() {
-		err := s.waiting(func(context.Context) error { return s.drainHeld() })
-		if _, theirs := errors.AsType[*upstreamError](err); theirs || errors.Is(err, errSeriesFailed) {
+		err := s.client.Waiting(func(context.Context) error { return s.drainHeld() })
+		if _, theirs := errors.AsType[*upstream.Error](err); theirs || errors.Is(err, errSeriesFailed) {
 			_ = s.failSeries(err)
 			return nil
 		}
 		return err
 	}
-	if err := s.flush(); err != nil {
+	if err := s.client.Flush(); err != nil {
 		return err
 	}
-	return s.waiting(func(context.Context) error { return s.up.settle() })
+	return s.client.Waiting(func(context.Context) error { return s.up.Settle() })
 }
 
 // settlePortals finds out, before a message about a portal, whether those of ours have
 // ended with a transaction that the upstream has not answered for yet.
-func (s *session) settlePortals(kind byte) verdict {
-	ours := len(s.portals) > 0 || s.unnamedPortal.state != portalAbsent
-	if s.up == nil || !ours || strings.IndexByte("BDEC", kind) < 0 {
+func (s *proxied) settlePortals(kind byte) drive.Verdict {
+	ours := len(s.objects.portals) > 0 || s.objects.unnamedPortal.state != portalAbsent
+	if !s.up.IsOpened() || !ours || strings.IndexByte("BDEC", kind) < 0 {
 		return ourTurn
 	}
-	if s.up.pendingEnd() {
+	if s.up.OwesReady() {
 		return needTurn
 	}
 	s.followTransaction()
@@ -63,53 +66,27 @@ func (s *session) settlePortals(kind byte) verdict {
 // followTransaction drops the portals of transactions that have ended upstream. Where one has
 // gone back, maybe to a savepoint only, those go of which nobody but us could say whether
 // they still exist: their calls must not be made if they do not.
-func (s *session) followTransaction() {
-	ended, wentBack := s.up.ended.Load(), s.up.wentBack.Load()
+func (s *proxied) followTransaction() {
+	now := s.up.Marks()
 	switch {
-	case ended != s.seenEnded:
+	case now.Ended != s.seen.Ended:
 		s.endPortals()
 		s.unit.block = nil
 		s.tellBlock()
-	case wentBack != s.seenWentBack:
+	case now.WentBack != s.seen.WentBack:
 		s.endUnopened()
 	}
-	s.seenEnded, s.seenWentBack = ended, wentBack
+	s.seen.Ended, s.seen.WentBack = now.Ended, now.WentBack
 }
 
 // endUnopened drops the portals that the upstream has no part of yet.
-func (s *session) endUnopened() {
-	for name, p := range s.portals {
+func (s *proxied) endUnopened() {
+	for name, p := range s.objects.portals {
 		if !p.isOpenUpstream() {
 			s.dropNamedPortal(name)
 		}
 	}
-	if !s.unnamedPortal.isOpenUpstream() {
-		s.unnamedPortal.state = portalAbsent
+	if !s.objects.unnamedPortal.isOpenUpstream() {
+		s.objects.unnamedPortal.state = portalAbsent
 	}
-}
-
-// txState is the state that the answers tell of. In a series in which a transaction has
-// ended, or gone back, what is there now is not known: it fails as a whole.
-func (r *relay) txState() transactionState {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	open := r.open()
-	switch {
-	case open != nil && open.ended:
-		return implicit
-	case r.status == statusBlock:
-		return explicit
-	case r.status == statusFailed:
-		return failed
-	case open != nil:
-		return implicit
-	}
-	return noTransaction
-}
-
-// transaction is the status in the last ReadyForQuery, and whether a series is open.
-func (r *relay) transaction() (status byte, open bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.status, r.open() != nil
 }

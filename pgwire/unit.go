@@ -1,9 +1,7 @@
 package pgwire
 
 import (
-	"bytes"
 	"context"
-	"encoding/binary"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +9,7 @@ import (
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/pgwire/wire"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/pgerr"
 )
@@ -123,36 +122,22 @@ func (u *unit) leaving(answers []byte, from int64) {
 			last = min(s.to, end)
 		}
 		if !s.told && first < last {
-			s.told = hasRows(answers[first-from : last-from])
+			s.told = wire.HasRows(answers[first-from : last-from])
 		}
 	}
 	u.scanned = max(u.scanned, end)
 }
 
-// hasRows says whether data is among these frames, the last of which may be cut.
-func hasRows(frames []byte) bool {
-	for len(frames) > 0 {
-		if isBulk(frames[0]) {
-			return true
-		}
-		if len(frames) < frameHeader || frameLength(frames) > len(frames) {
-			return false
-		}
-		frames = frames[frameLength(frames):]
-	}
-	return false
-}
-
 // beginUnitStatement is to be called before a portal runs.
 func (s *session) beginUnitStatement(p *portal) {
 	s.endUnitStatement()
-	s.unit.begin(s.out.position(), p.state == portalOpen)
+	s.unit.begin(s.client.Out.Position(), p.state == portalOpen)
 }
 
 // endUnitStatement is to be called when a statement has succeeded. In a block it cannot
 // fail any more.
 func (s *session) endUnitStatement() {
-	if s.txState() == explicit && !s.unit.whole {
+	if s.txState() == wire.InBlock && !s.unit.whole {
 		s.endUnit(true)
 	}
 }
@@ -162,7 +147,7 @@ func (s *session) endUnit(inBlock bool) {
 	took := s.unit.open() || !inBlock && s.unit.block != nil
 	s.unit.succeed(inBlock)
 	if took {
-		s.tellBlock()
+		s.handler.tellBlock()
 	}
 }
 
@@ -172,13 +157,13 @@ const giveBackTime = time.Second
 // inBlock says whether the client has begun a transaction that is not over.
 func (s *session) inBlock() bool {
 	state := s.txState()
-	return state == explicit || state == failed
+	return state == wire.InBlock || state == wire.FailedBlock
 }
 
 // sendAll makes all answers so far due. They count as sent.
 func (s *session) sendAll() {
-	s.unit.leaving(s.out.buf, s.out.sent)
-	s.out.due = true
+	s.unit.leaving(s.client.Out.Buf, s.client.Out.Sent)
+	s.client.Out.Due = true
 }
 
 // undoUnit undoes what the failed unit took, the last first, and takes back the rows that
@@ -190,9 +175,9 @@ func (s *session) undoUnit() (stays string) {
 		u.deciding = false
 		return ""
 	}
-	u.endStatement(s.out.position())
-	s.out.mend()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), giveBackTime)
+	u.endStatement(s.client.Out.Position())
+	s.client.Out.Mend()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.client.Context()), giveBackTime)
 	defer cancel()
 	kept := make([]bool, len(u.effects))
 	for i, st := range slices.Backward(u.statements) {
@@ -205,7 +190,7 @@ func (s *session) undoUnit() (stays string) {
 			kept[j] = st.told || !e.Took() || s.undo(ctx, e) != nil
 		}
 		if !st.told {
-			s.out.dropRows(st.from, st.to)
+			s.client.Out.DropRows(st.from, st.to)
 		}
 	}
 	left := make([]sqlfuncs.Effect, 0, len(kept))
@@ -269,7 +254,7 @@ func (s *session) warnOfLoss(tag string) {
 		return
 	}
 	st := u.statements[len(u.statements)-1]
-	if s.out.hasRows(st.from) {
+	if s.client.Out.HasRows(st.from) {
 		return
 	}
 	took := slices.DeleteFunc(slices.Clone(u.effects[st.first:]), func(e sqlfuncs.Effect) bool { return !e.Took() })
@@ -279,40 +264,4 @@ func (s *session) warnOfLoss(tag string) {
 		Message:  "the statement returned no row and changed none, but what its calls took stays taken",
 		Detail:   describe("Taken: ", took),
 	})
-}
-
-// position is where the next answer will stand, in bytes for the client since the session
-// began.
-func (a *answers) position() int64 { return a.sent + int64(len(a.buf)) }
-
-// at is the index in the buffer of a position, which may have been sent.
-func (a *answers) at(position int64) int {
-	return int(min(max(position-a.sent, 0), int64(len(a.buf))))
-}
-
-// hasRows says whether data stands in the buffer from a position on.
-func (a *answers) hasRows(from int64) bool { return hasRows(a.buf[a.at(from):]) }
-
-// dropRows takes the rows between two positions back, none of which has been sent. A query
-// that told how many it had tells of none.
-func (a *answers) dropRows(from, to int64) {
-	start, end := a.at(from), a.at(to)
-	rest := a.buf[start:end]
-	kept := slices.Clone(a.buf[:start])
-	for len(rest) >= frameHeader && frameLength(rest) <= len(rest) {
-		frame := rest[:frameLength(rest)]
-		rest = rest[len(frame):]
-		switch {
-		case isBulk(frame[0]):
-		case frame[0] == 'C' && bytes.HasPrefix(frame[frameHeader:], []byte("SELECT ")):
-			const none = "SELECT 0\x00"
-			kept = binary.BigEndian.AppendUint32(append(kept, 'C'), uint32(4+len(none)))
-			kept = append(kept, none...)
-		default:
-			kept = append(kept, frame...)
-		}
-	}
-	kept = append(kept, rest...)
-	a.buf = append(a.buf[:0], append(kept, a.buf[end:]...)...)
-	a.tag = len(a.buf) // whatever was last, it is elsewhere
 }

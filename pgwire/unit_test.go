@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"raisinproxy/backend"
+	"raisinproxy/pgwire/wire"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
 )
@@ -43,27 +44,27 @@ func TestRowsOfAFailedUnit(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := newSession(t)
-			s.alone = implicit
+			s.handler.(*embedded).block.state = wire.ImplicitTransaction
 			all := ""
 			for i, answers := range test.statements {
 				s.unit.begin(int64(len(all)), false)
-				s.out.buf = append(s.out.buf[:0], all[min(len(all), test.sent):]...)
-				s.out.sent = int64(min(len(all), test.sent))
+				s.client.Out.Buf = append(s.client.Out.Buf[:0], all[min(len(all), test.sent):]...)
+				s.client.Out.Sent = int64(min(len(all), test.sent))
 				noteLock(t, s, fmt.Sprint("k", i))
 				all += answers
 			}
-			s.out.buf, s.out.sent = []byte(all), 0
+			s.client.Out.Buf, s.client.Out.Sent = []byte(all), 0
 			if test.sent > 0 {
-				s.unit.leaving(s.out.buf[:test.sent], 0)
-				s.out.buf, s.out.sent = s.out.buf[test.sent:], int64(test.sent)
+				s.unit.leaving(s.client.Out.Buf[:test.sent], 0)
+				s.client.Out.Buf, s.client.Out.Sent = s.client.Out.Buf[test.sent:], int64(test.sent)
 			}
 			told := ""
 			for _, st := range s.unit.statements {
 				told += map[bool]string{true: "y", false: "n"}[st.told]
 			}
 			stays := s.undoUnit()
-			if told != test.told || string(s.out.buf) != test.left {
-				t.Errorf("told %s, left %q; want %s, %q", told, s.out.buf, test.told, test.left)
+			if told != test.told || string(s.client.Out.Buf) != test.left {
+				t.Errorf("told %s, left %q; want %s, %q", told, s.client.Out.Buf, test.told, test.left)
 			}
 			for i := range test.statements {
 				_, free := acquire(t, s, fmt.Sprint("k", i))

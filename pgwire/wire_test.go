@@ -26,6 +26,7 @@ import (
 	"raisinproxy/backend/inprocess"
 	"raisinproxy/pgwire"
 	"raisinproxy/pgwire/auth"
+	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wiretest"
 	"raisinproxy/sqlfuncs"
 )
@@ -198,7 +199,7 @@ func startServer(t testing.TB, options map[string]string) *testServer {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cfg.Upstream = &pgwire.Upstream{Config: config, AsClient: true, FirstUse: options["open"] == "first-use"}
+		cfg.Upstream = &upstream.Server{Config: config, AsClient: true, FirstUse: options["open"] == "first-use"}
 		if database := options["database"]; database != "" {
 			config.Database, cfg.Upstream.FixedDatabase = database, true
 		}

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"hash/maphash"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,6 +30,7 @@ type leaseCount struct {
 	users map[string]*leaseUser
 	held  map[uint64]*heldLease // by the hash of scope and key: two of one hash count once
 	ends  leaseEnds
+	peak  int // most of them since held was made
 	spare []*heldLease
 }
 
@@ -45,8 +48,15 @@ type heldLease struct {
 	at    int // its place in leaseEnds
 }
 
-// maxSpareLeases bounds what is kept for the next leases.
-const maxSpareLeases = 1024
+const (
+	// maxSpareLeases bounds what is kept for the next leases.
+	maxSpareLeases = 1024
+	// forgotAtOnce bounds how many leases are forgotten while calls wait: some tens of
+	// microseconds.
+	forgotAtOnce = 64
+	// maxMovedLeases bounds how many move to a smaller map, for which calls wait too.
+	maxMovedLeases = 4096
+)
 
 func newLeaseCount(b backend.Backend, limit int) *leaseCount {
 	return &leaseCount{
@@ -84,7 +94,7 @@ func (c *leaseCount) acquireFor(ctx context.Context, user string, scope backend.
 // isUnchanged says whether an error leaves no doubt that nothing was applied.
 func isUnchanged(err error) bool {
 	for _, certain := range []error{
-		backend.ErrUnavailable, backend.ErrOutOfResources, backend.ErrUnwritable, backend.ErrStateLost, backend.ErrTokensExhausted,
+		backend.ErrUnavailable, backend.ErrOutOfResources, backend.ErrUnwritable, backend.ErrStateLost, backend.ErrMoved, backend.ErrTokensExhausted,
 	} {
 		if errors.Is(err, certain) {
 			return !errors.Is(err, backend.ErrInDoubt)
@@ -97,10 +107,14 @@ func isUnchanged(err error) bool {
 func (c *leaseCount) begin(user string) (*leaseUser, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.expire(time.Now())
+	now := time.Now()
+	more := c.expire(now)
 	u := c.users[user]
 	if u == nil {
 		u = &leaseUser{name: user}
+	}
+	for u.live >= c.limit && more {
+		more = c.expire(now)
 	}
 	if u.live >= c.limit {
 		return nil, false
@@ -127,6 +141,7 @@ func (c *leaseCount) end(u *leaseUser, id uint64, ttl time.Duration, granted, ma
 	*l = heldLease{user: u, id: id, until: time.Now().Add(ttl)}
 	c.held[id] = l
 	heap.Push(&c.ends, l)
+	c.peak = max(c.peak, len(c.held))
 }
 
 // Release implements backend.Locker.
@@ -158,11 +173,39 @@ func (c *leaseCount) Renew(ctx context.Context, scope backend.Scope, key string,
 	return renewed, err
 }
 
-// expire forgets the leases that are over.
-func (c *leaseCount) expire(now time.Time) {
-	for len(c.ends) > 0 && !c.ends[0].until.After(now) {
+// expire forgets some leases that are over, and tells whether there may be more. A call
+// that forgot all of them would wait for a second after a million have ended.
+func (c *leaseCount) expire(now time.Time) (more bool) {
+	for range forgotAtOnce {
+		if len(c.ends) == 0 || c.ends[0].until.After(now) {
+			return false
+		}
 		c.remove(c.ends[0])
 	}
+	return true
+}
+
+// forget forgets every lease that is over, and gives back what a crowd of them took.
+func (c *leaseCount) forget(now time.Time) {
+	for more := true; more; {
+		c.mu.Lock()
+		more = c.expire(now)
+		c.mu.Unlock()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.held) <= min(c.peak/4, maxMovedLeases) {
+		c.shrink()
+	}
+}
+
+// shrink makes the map and the heap anew, which never become smaller by themselves.
+func (c *leaseCount) shrink() {
+	held := make(map[uint64]*heldLease, len(c.held))
+	maps.Copy(held, c.held)
+	c.held, c.peak = held, len(held)
+	c.ends = slices.Clone(c.ends)
+	c.spare = nil
 }
 
 func (c *leaseCount) remove(l *heldLease) {

@@ -51,6 +51,14 @@ func (s *Service) LimitLeases(perUser int) {
 	}
 }
 
+// ForgetOver gives back the memory of what is counted for LimitLeases and over. No answer
+// depends on it.
+func (s *Service) ForgetOver() {
+	if s.leases != nil {
+		s.leases.forget(time.Now())
+	}
+}
+
 // Immediate says whether calls answer without waiting for anything outside this
 // process, so that an event loop may evaluate them inline.
 func (s *Service) Immediate() bool {
@@ -190,6 +198,10 @@ func translate(ctx context.Context, f *Function, args []datum.Datum, err error) 
 		return fail(pgerr.Newf(codes.ObjectNotInPrerequisiteState, "pool \"%s\" has the value \"%s\", which is no count of units", args[0].Str, value.Value).
 			WithHint("An operator has to set it."))
 	}
+	if value, ok := errors.AsType[*backend.LockValueError](err); ok {
+		return fail(pgerr.Newf(codes.ObjectNotInPrerequisiteState, "lock \"%s\" has \"%s\", which is no lease that was granted", args[0].Str, value.Value).
+			WithHint("An operator has to look at it: the lock is free when its hash in Redis is deleted."))
+	}
 	switch {
 	case errors.Is(err, backend.ErrInDoubt):
 		return fail(inDoubt(f))
@@ -220,6 +232,9 @@ func translate(ctx context.Context, f *Function, args []datum.Datum, err error) 
 	case errors.Is(err, backend.ErrStateLost):
 		return fail(pgerr.Newf(codes.ObjectNotInPrerequisiteState, "%s: the lock backend lost acknowledged state", f.Name).
 			WithHint("An operator must look at it and run \"raisinproxy adopt\"."))
+	case errors.Is(err, backend.ErrMoved):
+		return fail(pgerr.Newf(codes.ObjectNotInPrerequisiteState, "%s: the pools and leases of this server were moved to another store; nothing was changed", f.Name).
+			WithHint("Connect to a server that has them. An operator can undo an export by \"raisinproxy reopen\"."))
 	case errors.Is(err, backend.ErrTokensExhausted):
 		return fail(pgerr.Newf(codes.ObjectNotInPrerequisiteState, "%s: fencing tokens are exhausted", f.Name).
 			WithHint("The clock of the lock backend is far in the future."))

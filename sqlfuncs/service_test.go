@@ -195,7 +195,9 @@ func TestBackendErrors(t *testing.T) {
 		{t.Context(), backend.ErrUnwritable, "58030"},
 		{t.Context(), backend.ErrStateLost, "55000"},
 		{t.Context(), backend.ErrPoolMissing, "55000"},
+		{t.Context(), backend.ErrMoved, "55000"},
 		{t.Context(), &backend.PoolValueError{Pool: "p", Value: "-3"}, "55000"},
+		{t.Context(), &backend.LockValueError{Key: "k", Value: "ttl=-1"}, "55000"},
 		{t.Context(), backend.ErrTokensExhausted, "55000"},
 		{t.Context(), errors.New("anything"), "40003"},
 		{t.Context(), fmt.Errorf("wrapped: %w", backend.ErrUnavailable), "58000"},
@@ -223,6 +225,7 @@ func TestPoolsThatCannotBeCountedOnAreNamed(t *testing.T) {
 	}{
 		{backend.ErrPoolMissing, `pool "flight:AAA123" is missing since the backend lost its state`, "--allow-create"},
 		{&backend.PoolValueError{Pool: "flight:AAA123", Value: "-3"}, `pool "flight:AAA123" has the value "-3", which is no count of units`, "operator"},
+		{&backend.LockValueError{Key: "flight:AAA123", Value: "ttl=-1"}, `lock "flight:AAA123" has "ttl=-1", which is no lease that was granted`, "operator"},
 	} {
 		service := sqlfuncs.NewService(&recorder{err: test.err}, time.Minute)
 		args := goodArgs(claim)

@@ -17,18 +17,20 @@ type Census struct {
 	Claims    int // that succeeded
 	SoldOut   int // claims that were refused
 	Restocks  int
-	Lost      int // calls that were refused since acknowledged state was lost
+	Lost      int            // calls that were refused since acknowledged state was lost
+	Codes     map[string]int // errors, by SQLSTATE
 }
 
 // Wants are what a history has to have seen besides what every one has to.
 type Wants struct {
-	Unknown bool // outcomes that nobody was told
-	Loss    bool // calls refused because of a loss
+	Unknown bool   // outcomes that nobody was told
+	Loss    bool   // calls refused because of a loss
+	Code    string // an SQLSTATE that somebody was told
 }
 
 // Count makes the census of a history.
 func Count(h []Operation) Census {
-	var c Census
+	c := Census{Codes: map[string]int{}}
 	for _, group := range partitions(h) {
 		c.Expired += expired(group)
 		for i := range group {
@@ -43,6 +45,9 @@ func (c *Census) count(o *Operation) {
 		return
 	}
 	c.Calls++
+	if o.Code != "" {
+		c.Codes[o.Code]++
+	}
 	if o.Lost {
 		c.Lost++
 	}
@@ -93,6 +98,7 @@ func (c *Census) Vacuous(w Wants) string {
 	}{
 		{w.Unknown, c.Unknown, "outcome that nobody was told"},
 		{w.Loss, c.Lost, "call refused because of a loss"},
+		{w.Code != "", c.Codes[w.Code], "error " + w.Code},
 		{true, c.Contended, "refused acquire"},
 		{true, c.Expired, "lease that ended by time"},
 		{true, c.Claims, "claim"},

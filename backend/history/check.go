@@ -17,9 +17,19 @@ type Rules struct {
 	// StampSlack is how far two readings of the store's own clock within one grant may
 	// be apart: 0 where a grant reads it once.
 	StampSlack time.Duration
+	// Lossless says that the store has lost nothing, so nobody may be told that it has.
+	Lossless bool
+	// Pauses are those after a loss.
+	Pauses []Pause
 	// Patience is how long the search may take for one window; 0 stands for 30 s. A
 	// window that is not decided by then is a violation: nothing was shown.
 	Patience time.Duration
+}
+
+// Pause is a time in which a key may not be granted, since a lease that was lost may run.
+type Pause struct {
+	Key         string
+	From, Until time.Duration
 }
 
 // Violation is a part of a history that no correct store can have given.
@@ -56,9 +66,9 @@ func (v *Violation) Draw(path string) error {
 func Check(h []Operation, r Rules) []*Violation {
 	var found []*Violation
 	for p, group := range partitions(h) {
-		rules := []func([]Operation, Rules) *Violation{checkOrder, checkConservation, checkDistinct}
+		rules := []func([]Operation, Rules) *Violation{checkOrder, checkConservation, checkDistinct, checkLossless}
 		if p.lock {
-			rules = []func([]Operation, Rules) *Violation{checkOrder, checkTokens, checkStamps}
+			rules = []func([]Operation, Rules) *Violation{checkOrder, checkTokens, checkStamps, checkLossless, checkPauses}
 		}
 		for _, rule := range rules {
 			if v := rule(group, r); v != nil {
@@ -68,6 +78,21 @@ func Check(h []Operation, r Rules) []*Violation {
 		}
 	}
 	slices.SortFunc(found, func(a, b *Violation) int { return strings.Compare(a.Partition+a.Rule, b.Partition+b.Rule) })
+	return found
+}
+
+// CheckTokens judges the tokens of a history alone: they rise even where two masters grant.
+func CheckTokens(h []Operation) []*Violation {
+	var found []*Violation
+	for p, group := range partitions(h) {
+		if !p.lock {
+			continue
+		}
+		if v := checkTokens(group, Rules{}); v != nil {
+			v.Partition = p.String()
+			found = append(found, v)
+		}
+	}
 	return found
 }
 

@@ -70,6 +70,8 @@ type Operation struct {
 	Cut bool
 	// Lost says that the call was refused since the store has lost acknowledged state.
 	Lost bool
+	// Code is the SQLSTATE of the error.
+	Code string
 	// Note is for the reader: what the error said.
 	Note string
 }

@@ -60,7 +60,7 @@ func (s *Store) backup(ctx context.Context, disk vfs.FS, dest string) (BackupRep
 }
 
 // BackupFolder makes a backup of a data folder that no process has open, as Store.Backup
-// does. It fails with ErrInUse if one has, and with ErrDamaged.
+// does. It fails with ErrInUse if one has, with ErrSealed, and with ErrDamaged.
 func BackupFolder(ctx context.Context, dir, dest string, opts Options) (report BackupReport, err error) {
 	if _, err := os.Stat(dir); err != nil {
 		return report, err
@@ -73,6 +73,9 @@ func BackupFolder(ctx context.Context, dir, dest string, opts Options) (report B
 		return report, err
 	}
 	defer func() { err = errors.Join(err, home.unlock()) }()
+	if err := home.whySealed(); err != nil {
+		return report, err // what is in it may be sold by another store
+	}
 	if _, err := home.verify(); err != nil {
 		return report, whyNot(dir, err)
 	}
@@ -80,8 +83,8 @@ func BackupFolder(ctx context.Context, dir, dest string, opts Options) (report B
 		return report, fmt.Errorf("there is no lock store in %s", dir)
 	}
 	r := newBackupReader(systemClock{}.Wall, opts.MaxTTL)
-	return r.backup(ctx, home, vfs.Default, dest, func(_ func(error), use func(pebble.Reader) error) error {
-		err := home.readStore(slog.New(slog.DiscardHandler), func(db *pebble.DB) error { return use(db) })
+	return r.backup(ctx, home, vfs.Default, dest, func(_ func(error), use func(*pebble.DB) error) error {
+		err := readOnly(home, slog.New(slog.DiscardHandler), use)
 		if err != nil && ctx.Err() == nil {
 			err = whyNot(dir, err)
 		}
@@ -122,7 +125,7 @@ func newBackupReader(wall func() time.Time, maxTTL time.Duration) *backupReader 
 }
 
 // A readsStore lets somebody read a store, and tells by stop that the store wants an end of it.
-type readsStore func(stop func(error), use func(pebble.Reader) error) error
+type readsStore func(stop func(error), use func(*pebble.DB) error) error
 
 // backup copies the store of home, which source lets it read.
 func (r *backupReader) backup(ctx context.Context, home *folder, disk vfs.FS, dest string, source readsStore) (BackupReport, error) {
@@ -134,7 +137,7 @@ func (r *backupReader) backup(ctx context.Context, home *folder, disk vfs.FS, de
 	defer stop(nil) // if it cannot be written, it need not be read
 	go func() {
 		defer close(r.records)
-		r.err = source(stop, func(db pebble.Reader) error { return r.read(reading, db) })
+		r.err = source(stop, func(db *pebble.DB) error { return r.read(reading, db) })
 	}()
 	err = to.write(r, home)
 	if cause := context.Cause(ctx); cause != nil {
@@ -151,9 +154,9 @@ const backupChunk = 256 << 10
 
 // read reads a store. What is not of the kind that the program writes is not copied to
 // where it would be found when the backup is needed.
-func (r *backupReader) read(ctx context.Context, db pebble.Reader) error {
+func (r *backupReader) read(ctx context.Context, db *pebble.DB) error {
 	r.asOf = r.wall()
-	if err := checkFormat(db, true); err != nil {
+	if err := new(recovery).readHead(db, true); err != nil {
 		return err
 	}
 	batch := new(pebble.Batch)
@@ -217,7 +220,7 @@ func (r *backupReader) opening() *pebble.Batch {
 
 // read lets somebody read the store, which is not closed before that has returned. An
 // iterator sees it as it was at one moment.
-func (j *journal) read(stop func(error), use func(pebble.Reader) error) (err error) {
+func (j *journal) read(stop func(error), use func(*pebble.DB) error) (err error) {
 	if err := j.beginReading(); err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"raisinproxy/backend"
+	"raisinproxy/backend/moving"
 )
 
 // spare is another disk of the same machine, for a backup.
@@ -420,7 +421,7 @@ func TestCloseWaitsForAReader(t *testing.T) {
 		s := newMachine().open(t)
 		release := make(chan struct{})
 		reading := call(func() (int, error) {
-			return 0, s.journal.read(func(error) {}, func(pebble.Reader) error { <-release; return nil })
+			return 0, s.journal.read(func(error) {}, func(*pebble.DB) error { <-release; return nil })
 		})
 		synctest.Wait()
 		closed := call(func() (int, error) { return 0, s.Close() })
@@ -563,4 +564,40 @@ func TestRepairedStorePauses(t *testing.T) {
 	if repaired.pause.ttl != time.Hour {
 		t.Errorf("the pause is of %v, and a lease of an hour was known", repaired.pause.ttl)
 	}
+}
+
+// What is sealed may be sold by another store: a copy would be a third.
+func TestBackupOfASealedStore(t *testing.T) {
+	dir, s := realFolder(t)
+	s.Close()
+	w, err := moving.Create(filepath.Join(t.TempDir(), "out"), Source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Discard()
+	if _, err := Export(dir, w, false, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := BackupFolder(t.Context(), dir, filepath.Join(t.TempDir(), "backup"), Options{}); !errors.Is(err, ErrSealed) {
+		t.Errorf("BackupFolder = %v, want ErrSealed", err)
+	}
+}
+
+// A file says nothing of a pause, so a restored store moves when that is over.
+func TestRestoredStoreMovesAfterThePause(t *testing.T) {
+	m := newMachine()
+	m.maxTTL = time.Hour
+	s := m.open(t)
+	claim(t, s, "p", 1, 10)
+	to := m.mustBackup(t, s)
+	if _, err := to.export(t, false); !errors.Is(err, backend.ErrPaused) {
+		t.Errorf("before the first start: %v, want ErrPaused", err)
+	}
+	to.open(t).Close()
+	m.clock.Advance(time.Hour - 1)
+	if _, err := to.export(t, false); !errors.Is(err, backend.ErrPaused) {
+		t.Errorf("in the pause: %v, want ErrPaused", err)
+	}
+	m.clock.Advance(1)
+	to.mustExport(t)
 }

@@ -102,7 +102,7 @@ func (t *backupTarget) write(r *backupReader, source *folder) error {
 		return j.cause // nothing that pebble says after it counts
 	}
 	if err == nil {
-		err = copySalts(source, t.home.path)
+		err = copyFile(source, t.home.path, "SALTS")
 	}
 	if err == nil {
 		err = t.readBack(r)
@@ -132,8 +132,8 @@ func (t *backupTarget) readBack(r *backupReader) error {
 		return err
 	}
 	pools := 0
-	err = t.home.readStore(slog.New(slog.DiscardHandler), func(db *pebble.DB) error {
-		if err := checkFormat(db, true); err != nil {
+	err = readOnly(t.home, slog.New(slog.DiscardHandler), func(db *pebble.DB) error {
+		if err := new(recovery).readHead(db, true); err != nil {
 			return err
 		}
 		return eachRecord(db, func(key, value []byte) error {

@@ -22,6 +22,7 @@
 //
 //	open.go      Open, and what it refuses
 //	recovery.go  what is on disk, taken into memory
+//	compact.go   what was erased, taken off the disk
 //	journal.go   changes on their way to disk, in groups; answers that wait for them
 //	record.go    what stands on disk
 //	folder.go    the data folder: its lock, and whether it is whole
@@ -30,6 +31,8 @@
 //	backup.go    a copy of a store, while it is used
 //	backuptarget.go  the folder that the copy goes to
 //	pause.go     nothing is granted while unknown leases may run
+//	seal.go      a store whose records are, or may be, in another one
+//	export.go, import.go  moving to and from other stores
 //	inode*.go    whether the folder is still where it was
 //	failstop.go  the disk below pebble, which fails once and then for good
 //	pebble.go    the options of the store on disk

@@ -159,7 +159,7 @@ func TestFatalErrorPoisons(t *testing.T) {
 	disk := &failStop{FS: m.disk, onFailure: s.journal.poison}
 	pebbleOptions(disk, s.journal.log).Logger.Fatalf("MANIFEST sync failed: %v", syscall.EIO)
 	if _, err := s.Acquire(t.Context(), scope, "k", time.Hour); !errors.Is(err, backend.ErrUnwritable) || !strings.Contains(err.Error(), "MANIFEST") {
-		t.Errorf("Acquire: %v, want ErrUnwritable and the cause", err)
+		t.Fatalf("Acquire: %v, want ErrUnwritable and the cause", err)
 	}
 	if !disk.stopped.Load() {
 		t.Error("the disk is still written")

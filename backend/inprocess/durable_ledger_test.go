@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -123,6 +124,10 @@ func TestWhenTheLedgerIsWritten(t *testing.T) {
 				return nil
 			}
 			s := m.open(t)
+			// What opening left for the ledger is written before the gate shuts: who waits for
+			// a mutex is running to synctest.
+			time.Sleep(2 * ledgerPause)
+			synctest.Wait()
 			g.shut.Store(true)
 			told := call(func() (backend.Claimed, error) { return s.Claim(t.Context(), scope, "p", 1, 10) })
 			<-g.waiting
@@ -138,6 +143,7 @@ func TestWhenTheLedgerIsWritten(t *testing.T) {
 			if r := <-told; r.err != nil || r.answer.Remaining != 9 {
 				t.Errorf("Claim = %+v", r)
 			}
+			time.Sleep(2 * ledgerPause)
 			synctest.Wait()
 			after := m.crashed(vfs.CrashCloneCfg{})
 			logs := after.files(t, `\.log$`)
@@ -229,7 +235,7 @@ func TestStoreWithoutALedgerIsTakenOver(t *testing.T) {
 			t.Errorf("moment %d: %d units are left, want 9", i, left)
 		}
 		format, err := readMeta(s.journal.db, formatKey)
-		if err != nil || format != formatVersion {
+		if err != nil || format == unledgeredFormat {
 			t.Errorf("moment %d: the format is %q, %v: older versions would make the ledger a wrong one", i, format, err)
 		}
 		s.Close()
@@ -315,5 +321,32 @@ func TestLedgerRecord(t *testing.T) {
 	r.entries = append(r.entries, ledgerEntry{})
 	if _, err := r.encode(); err == nil {
 		t.Error("a record is written that does not fit its slot")
+	}
+}
+
+// Where the ledger is behind, the log itself shows that it is damaged, in a store that
+// was just made too.
+func TestDamageAheadOfTheLedgerIsRefused(t *testing.T) {
+	m, g := newMachine(), newGate()
+	m.meet = func(op errorfs.Op) error {
+		if isLedgerSync(op) {
+			return g.pass()
+		}
+		return nil
+	}
+	s := m.open(t)
+	t.Cleanup(func() { g.open(nil) }) // before s is closed
+	g.shut.Store(true)
+	for i := range 150 {
+		claim(t, s, strings.Repeat("x", backend.MaxNameBytes-3)+fmt.Sprint(i), 1, 10)
+	}
+	after := m.crashed(vfs.CrashCloneCfg{})
+	logs := after.files(t, `\.log$`)
+	latest := logs[len(logs)-1]
+	content := after.content(t, latest)
+	content[len(content)/2] ^= 0x40
+	after.replace(t, latest, content)
+	if _, err := after.tryOpen(); !errors.Is(err, ErrDamaged) {
+		t.Errorf("Open = %v after a change in the middle of the log, want ErrDamaged", err)
 	}
 }

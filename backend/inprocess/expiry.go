@@ -36,6 +36,17 @@ func (h *expiry) remove(l *lease) {
 	}
 }
 
+// order makes a heap of what is in no order yet. It looks at each of them a few times,
+// where one push after the other would climb through the whole heap.
+func (h *expiry) order() {
+	for i, d := range *h {
+		d.lease.at = i
+	}
+	for i := (len(*h) - 2) / arity; i >= 0 && i < len(*h); i-- {
+		h.down(i, (*h)[i])
+	}
+}
+
 // postpone moves a lease to a later deadline.
 func (h *expiry) postpone(l *lease, end time.Duration) {
 	l.deadline = end

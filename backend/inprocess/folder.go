@@ -172,7 +172,7 @@ func (f *folder) foreign() string {
 
 // storeFiles are the files of a store that is being made, and what a new file
 // system has.
-var storeFiles = regexp.MustCompile(`^(PID|LOCK|LEDGER|CONTROL|RAISINPROXY(\.new)?|SALTS.*|lost\+found|(MANIFEST|OPTIONS)-\d+(\.dbtmp)?|marker\..*|temporary\..*|\d+\.(log|sst|blob|dbtmp))$`)
+var storeFiles = regexp.MustCompile(`^(PID|LOCK|LEDGER|CONTROL|RAISINPROXY(\.new)?|SEAL(\.new)?|SALTS.*|lost\+found|(MANIFEST|OPTIONS)-\d+(\.dbtmp)?|marker\..*|temporary\..*|\d+\.(log|sst|blob|dbtmp))$`)
 
 // hasManifest tells whether pebble has made its store here.
 func (f *folder) hasManifest() bool {

@@ -257,11 +257,11 @@ func (j *journal) poison(cause error) {
 		"error", cause)
 }
 
-// throttle waits if much of the open group is to be written first.
-func (j *journal) throttle() {
+// throttle waits if more than so many bytes of the open group are to be written first.
+func (j *journal) throttle(bytes int) {
 	j.mu.Lock()
 	g := j.open
-	full := g != nil && g.batch.Len() > reapedBytes
+	full := g != nil && g.batch.Len() > bytes
 	j.mu.Unlock()
 	if full {
 		<-g.done

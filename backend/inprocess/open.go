@@ -41,21 +41,35 @@ var (
 // Acquire fails with backend.ErrPaused until they are over, Options.MaxTTL after the
 // first start at the least, and after another one if the machine was restarted meanwhile.
 //
-// It fails with ErrInUse, ErrDamaged, or what the system says.
+// It fails with ErrInUse, ErrDamaged, ErrSealed, or what the system says.
 func Open(dir string, opts Options) (*Store, error) {
-	if opts.disk == nil {
-		opts.disk = vfs.Default
-	}
-	if opts.bootID == "" {
-		opts.bootID = bootID()
-	}
-	if opts.Log == nil {
-		opts.Log = slog.New(slog.DiscardHandler)
-	}
+	opts = opts.onDisk()
 	home, err := lockFolder(opts.disk, dir)
 	if err != nil {
 		return nil, err
 	}
+	if err := home.whySealed(); err != nil {
+		return nil, errors.Join(err, home.unlock())
+	}
+	return openLocked(home, opts)
+}
+
+// onDisk gives a copy with what a durable store needs besides.
+func (o Options) onDisk() Options {
+	if o.disk == nil {
+		o.disk = vfs.Default
+	}
+	if o.bootID == "" {
+		o.bootID = bootID()
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// openLocked opens the store in a folder that is locked, sealed or not. If it fails the folder is not locked any more.
+func openLocked(home *folder, opts Options) (*Store, error) {
 	s := unstarted(opts)
 	if err := s.load(home, opts); err != nil {
 		return nil, errors.Join(err, home.unlock())

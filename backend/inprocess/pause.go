@@ -26,6 +26,11 @@ type pause struct {
 // runs tells whether nothing is granted at a moment.
 func (p *pause) runs(now time.Duration) bool { return now < p.deadline }
 
+// unfinished tells whether a pause that was read would go on if the store were opened.
+func (p *pause) unfinished(now time.Duration, sameBoot bool) bool {
+	return p.why != "" && (p.deadline == 0 || !sameBoot || p.runs(now))
+}
+
 // refusal is the answer to Acquire while the pause runs.
 func (p *pause) refusal(now time.Duration) error {
 	left := (p.deadline - now + time.Second - 1).Truncate(time.Second)

@@ -8,15 +8,23 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// memTableBytes is how much is logged before it is written in order: some
-// hundred thousand changes.
-const memTableBytes = 16 << 20
+const (
+	// memTableBytes is how much is logged before it is written in order: some tens of
+	// thousands of changes. A store that is idle keeps two of them in memory, and four
+	// logs of this size on disk, which are written over again.
+	memTableBytes = 4 << 20
+	// tablesBeforeMerge is how many of them wait until they are merged with all the rest.
+	// It may be high, since nobody reads them but the next start.
+	tablesBeforeMerge = 16
+)
 
 // pebbleOptions are those of a store that lives in memory as a whole: it is read
 // once, when it is opened.
 func pebbleOptions(disk *failStop, log *slog.Logger) *pebble.Options {
 	opts := readOptions(disk, log, disk.fail)
 	opts.MemTableSize = memTableBytes
+	opts.L0CompactionThreshold = tablesBeforeMerge
+	opts.L0StopWritesThreshold = 4 * tablesBeforeMerge
 	return opts
 }
 

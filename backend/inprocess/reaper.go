@@ -1,6 +1,9 @@
 package inprocess
 
-import "time"
+import (
+	"runtime/debug"
+	"time"
+)
 
 // reapBatch bounds how many leases are dropped under one hold of a shard's
 // mutex, which callers wait for: some tens of microseconds.
@@ -42,10 +45,33 @@ func (s *Store) reap() {
 				again = true
 			}
 			if s.journal != nil {
-				s.journal.throttle()
+				s.journal.throttle(reapedBytes)
 			}
 		}
 	}
+	s.giveBack()
+}
+
+// crowd is how many leases must have gone before memory goes back to the system and the
+// disk is tidied. Both cost about as much as what is left, which is at most a third of
+// those who went: so a lease pays for it once, wherever the crowd comes from.
+const crowd = 32 << 10
+
+// giveBack returns what a crowd of leases took, after it has left: to Go's heap what the
+// shards keep, and then to the system what that and the data folder keep. By itself Go
+// would collect no garbage for two minutes in a store that is idle.
+func (s *Store) giveBack() {
+	for i := range s.shards {
+		s.left += s.shards[i].shrink()
+	}
+	if s.left < crowd {
+		return
+	}
+	s.left = 0
+	if s.journal != nil {
+		s.journal.compact(s.stop)
+	}
+	debug.FreeOSMemory()
 }
 
 // reap drops up to reapBatch leases that were over at now, and reports whether
@@ -55,7 +81,6 @@ func (sh *shard) reap(now time.Duration) bool {
 	defer sh.mu.Unlock()
 	for range reapBatch {
 		if len(sh.expiry) == 0 || sh.expiry[0].lease.live(now) {
-			sh.shrink()
 			return false
 		}
 		if sh.recordEnd(sh.expiry[0].lease) != nil {

@@ -213,6 +213,23 @@ func TestChurnDoesNotGrow(t *testing.T) {
 	}
 }
 
+// A shard that is read from disk gets its leases in the order of their keys.
+func TestFoundLeasesAreOrdered(t *testing.T) {
+	s, _ := newStore(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		sh := &s.shards[0]
+		*sh = shard{}
+		ends := rapid.SliceOfN(rapid.Int64Range(0, 8), 0, 100).Draw(rt, "ends")
+		for i, end := range ends {
+			sh.found(&lease{key: fmt.Sprint(i), token: int64(i), deadline: time.Duration(end)})
+		}
+		sh.index()
+		if n := s.records(rt); n != len(ends) || sh.peak != n {
+			rt.Fatalf("%d records with a peak of %d, want %d", n, sh.peak, len(ends))
+		}
+	})
+}
+
 // Whatever is done to a shard, its heap is a heap and holds what its map holds.
 func TestExpiryStaysInOrder(t *testing.T) {
 	s, _ := newStore(t)

@@ -5,6 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -14,9 +18,8 @@ import (
 // recover lets the store go on from what was read.
 func (s *Store) recover(j *journal, home *folder, r *recovery) error {
 	_ = r.opening.Set(formatKey, []byte(formatVersion), nil) // fails on indexed batches only
-	_ = r.opening.Set(bootKey, []byte(r.boot), nil)
-	// In one batch: a deadline is never on disk beside the name of another boot.
-	err := apply(j.db, &r.opening)
+	r.index()
+	err := r.write(j.db)
 	if err = errors.Join(j.unwritable(), err); err != nil {
 		return whyNot(home.path, err)
 	}
@@ -40,31 +43,101 @@ type recovery struct {
 	boot     string       // that now counts from
 	sameBoot bool         // the machine was not restarted since the deadlines were written
 	opening  pebble.Batch // what has to be changed on disk
+	over     []string     // leases to be erased, by their keys
+	renewed  []*lease     // whose deadlines have to be, in the order of their keys
 	ceiling  int64
 	pause    pause // as found, and then as it is
 }
 
-// readFolder reads every record of a store, and changes nothing in its folder: a
-// store that cannot be read as a whole is not to be opened for writing, because
-// pebble then deletes what it has no use for. It is called once.
-func (r *recovery) readFolder(home *folder, log *slog.Logger) error {
-	return home.readStore(log, func(db *pebble.DB) error { return r.read(db, home.isMarked()) })
+// index makes the leases findable, when all are read.
+func (r *recovery) index() {
+	var all sync.WaitGroup
+	shards := r.store.shards
+	for part := range slices.Chunk(shards, max(1, len(shards)/runtime.GOMAXPROCS(0))) {
+		all.Go(func() {
+			for i := range part {
+				part[i].index()
+			}
+		})
+	}
+	all.Wait()
 }
 
-// readStore opens a store for reading, and closes it.
-func (f *folder) readStore(log *slog.Logger, read func(*pebble.DB) error) (err error) {
+// noBoot stands for the boot while the disk has deadlines of two of them. A start that
+// finds it was preceded by one that did not come to its end, and takes none for its own.
+const noBoot = "none: deadlines are being written"
+
+// portionBytes is how much of what has to be changed is written at once. All of it would be
+// in memory twice more, and in a log that pebble keeps.
+const portionBytes = memTableBytes
+
+// write writes what has to be changed on disk: after another boot every deadline.
+func (r *recovery) write(db *pebble.DB) error {
+	boot := r.boot
+	if !r.sameBoot {
+		boot = noBoot
+	}
+	_ = r.opening.Set(bootKey, []byte(boot), nil)
+	batch := db.NewBatch()
+	_ = batch.Apply(&r.opening, nil)
+	key, value := []byte{leasePrefix}, []byte(nil)
+	for i := range len(r.over) + len(r.renewed) {
+		if i < len(r.over) {
+			key = append(key[:1], r.over[i]...)
+			_ = batch.Delete(key, nil)
+		} else {
+			l := r.renewed[i-len(r.over)]
+			key = append(key[:1], l.key...)
+			value = appendLease(value[:0], leaseRecord{token: l.token, deadline: l.deadline, ttl: r.ttl(l.deadline)})
+			_ = batch.Set(key, value, nil)
+		}
+		if batch.Len() < portionBytes {
+			continue
+		}
+		if err := apply(db, batch); err != nil {
+			return err
+		}
+		_ = batch.Close() // gives its memory back; it is applied
+		batch = db.NewBatch()
+	}
+	_ = batch.Set(bootKey, []byte(r.boot), nil)
+	return apply(db, batch)
+}
+
+// ttl is that of a lease which this start has given its full time again.
+func (r *recovery) ttl(end time.Duration) time.Duration {
+	if end == math.MaxInt64 {
+		return end
+	}
+	return end - r.now
+}
+
+// readFolder reads every record of a store. It is called once.
+func (r *recovery) readFolder(home *folder, log *slog.Logger) error {
+	return readOnly(home, log, func(db *pebble.DB) error {
+		if err := r.readHead(db, home.isMarked()); err != nil {
+			return err
+		}
+		return eachRecord(db, r.take)
+	})
+}
+
+// readOnly opens a store for reading, and changes nothing in its folder: a store that
+// cannot be read as a whole is not to be opened for writing, because pebble then deletes
+// what it has no use for.
+func readOnly(home *folder, log *slog.Logger, use func(*pebble.DB) error) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = fmt.Errorf("%w: %v", errPanic, cause) // of a damaged file
 		}
 	}()
 	var failed atomic.Pointer[error]
-	opts := readOptions(f.fs, log, func(err error) { failed.CompareAndSwap(nil, &err) })
+	opts := readOptions(home.fs, log, func(err error) { failed.CompareAndSwap(nil, &err) })
 	opts.ReadOnly = true
-	opts.Lock = f.lock
-	db, err := pebble.Open(f.path, opts)
+	opts.Lock = home.lock
+	db, err := pebble.Open(home.path, opts)
 	if err == nil {
-		err = readAndClose(db, read)
+		err = useAndClose(db, use)
 	}
 	if cause := failed.Load(); cause != nil {
 		err = errors.Join(*cause, err)
@@ -72,25 +145,13 @@ func (f *folder) readStore(log *slog.Logger, read func(*pebble.DB) error) (err e
 	return err
 }
 
-func readAndClose(db *pebble.DB, read func(*pebble.DB) error) (err error) {
+func useAndClose(db *pebble.DB, use func(*pebble.DB) error) (err error) {
 	defer func() { err = errors.Join(err, db.Close()) }() // after a panic too: it frees the folder
-	return read(db)
+	return use(db)
 }
 
-func (r *recovery) read(db *pebble.DB, whole bool) error {
-	if err := checkFormat(db, whole); err != nil {
-		return err
-	}
-	then, err := readMeta(db, bootKey)
-	if err != nil {
-		return err
-	}
-	r.sameBoot = then == r.boot
-	return eachRecord(db, r.take)
-}
-
-// checkFormat tells whether a store is one that this version of the program can read.
-func checkFormat(db pebble.Reader, whole bool) error {
+// readHead reads what the other records are to be read by.
+func (r *recovery) readHead(db *pebble.DB, whole bool) error {
 	format, err := readMeta(db, formatKey)
 	switch {
 	case err != nil:
@@ -100,11 +161,13 @@ func checkFormat(db pebble.Reader, whole bool) error {
 	case format != "" && format != formatVersion && format != unledgeredFormat:
 		return fmt.Errorf("its format is %q, and this version of the program reads %q", format, formatVersion)
 	}
-	return nil
+	then, err := readMeta(db, bootKey)
+	r.sameBoot = then == r.boot
+	return err
 }
 
 // readMeta reads a text; "" if there is none.
-func readMeta(db pebble.Reader, key []byte) (string, error) {
+func readMeta(db *pebble.DB, key []byte) (string, error) {
 	value, closer, err := db.Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {
 		return "", nil
@@ -116,8 +179,7 @@ func readMeta(db pebble.Reader, key []byte) (string, error) {
 	return copied, closer.Close()
 }
 
-// eachRecord gives every record of a store.
-func eachRecord(db pebble.Reader, take func(key, value []byte) error) error {
+func eachRecord(db *pebble.DB, take func(key, value []byte) error) error {
 	records, err := db.NewIter(nil)
 	if err != nil {
 		return err
@@ -165,14 +227,26 @@ func (r *recovery) takeLease(id, value []byte) error {
 	if err != nil {
 		return err
 	}
-	key := append([]byte{leasePrefix}, id...)
 	if !r.sameBoot {
-		record.deadline = deadline(r.now, record.ttl)
-		_ = r.opening.Set(key, appendLease(nil, record), nil)
+		record.deadline = r.deadlineOf(record)
 	}
 	if record.deadline <= r.now {
-		return r.opening.Delete(key, nil)
+		r.store.left++
+		r.over = append(r.over, string(id))
+		return nil
 	}
-	r.store.shardOf(id).insert(string(id), record.token, record.deadline)
+	l := &lease{key: string(id), token: record.token, deadline: record.deadline}
+	r.store.shardOf(id).found(l)
+	if !r.sameBoot {
+		r.renewed = append(r.renewed, l)
+	}
 	return nil
+}
+
+// deadlineOf is the end of a lease by the clock that runs now.
+func (r *recovery) deadlineOf(l leaseRecord) time.Duration {
+	if r.sameBoot {
+		return l.deadline
+	}
+	return deadline(r.now, l.ttl)
 }

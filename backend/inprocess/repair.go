@@ -240,6 +240,8 @@ func checkRecord(key, value []byte) (err error) {
 		_, err = readLease(value)
 	case len(key) > 0 && key[0] == poolPrefix, bytes.Equal(key, ceilingKey):
 		_, err = readInt(value)
+	case bytes.Equal(key, pauseKey):
+		_, err = readPause(value)
 	case len(key) == 0 || key[0] != metaPrefix:
 		err = errRecord
 	}
@@ -271,7 +273,10 @@ func (s *salvaged) store(home *folder, path string, log *slog.Logger) (err error
 	if err := errors.Join(err, made.journal.unwritable(), made.Close()); err != nil {
 		return err
 	}
-	return copySalts(home, path)
+	if err := copyFile(home, path, sealFile); err != nil {
+		return err
+	}
+	return copyFile(home, path, "SALTS")
 }
 
 // ceiling is above every token that was told, as far as the wall clock was never ahead
@@ -298,16 +303,16 @@ func (s *salvaged) pause(now time.Time) pause {
 	return p
 }
 
-// copySalts copies what the front end keeps in the data folder.
-func copySalts(home *folder, path string) error {
-	text, err := home.read("SALTS")
+// copyFile copies what is in the data folder beside the store: a seal, and what the front end keeps there.
+func copyFile(home *folder, path, name string) error {
+	text, err := home.read(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	file, err := os.OpenFile(home.fs.PathJoin(path, "SALTS"), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	file, err := os.OpenFile(home.fs.PathJoin(path, name), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}

@@ -57,6 +57,19 @@ func (sh *shard) insert(key string, token int64, end time.Duration) {
 	sh.peak = max(sh.peak, len(sh.leases))
 }
 
+// found adds a lease of a store that is being read, and index all of them to the map
+// and the heap, when their number is known: a map that grows with each is made ten times.
+func (sh *shard) found(l *lease) { sh.expiry = append(sh.expiry, dated{l.deadline, l}) }
+
+func (sh *shard) index() {
+	sh.leases = make(map[string]*lease, len(sh.expiry))
+	for _, d := range sh.expiry {
+		sh.leases[d.lease.key] = d.lease
+	}
+	sh.expiry.order()
+	sh.peak = len(sh.leases)
+}
+
 // remove drops the record of a lease.
 func (sh *shard) remove(l *lease) {
 	delete(sh.leases, l.key)
@@ -68,19 +81,23 @@ func (sh *shard) remove(l *lease) {
 	}
 }
 
-// shrink gives back memory after a crowd has left. Go's maps and slices never
-// do so by themselves: they stay as large as they once were.
-func (sh *shard) shrink() {
+// shrink gives back memory after a crowd has left, and tells how many that were. Go's
+// maps and slices never do so by themselves: they stay as large as they once were.
+func (sh *shard) shrink() (left int) {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
 	const small = 64 // below it there is nothing to win
 	if sh.peak < small || len(sh.leases) > min(sh.peak/4, maxMoved) {
-		return
+		return 0
 	}
+	left = sh.peak - len(sh.leases)
 	leases := make(map[string]*lease, len(sh.leases))
 	maps.Copy(leases, sh.leases)
 	sh.leases = leases
 	sh.peak = len(leases)
 	sh.expiry = slices.Clone(sh.expiry)
 	sh.unused, sh.unusedCount = nil, 0
+	return left
 }
 
 // What follows writes to the journal, if there is one, and comes before the same

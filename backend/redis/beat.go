@@ -4,11 +4,14 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
+
+	"raisinproxy/backend"
 )
 
 // A beat is a number that each proxy writes every second into a hash on each master, and reads back: data that
@@ -21,17 +24,17 @@ import (
 const mostBeats = 1 << 17
 
 // beatsOf finds the beat of each master, by its address. One that was found stays while its slot does.
-func (s *Store) beatsOf(ctx context.Context, masters map[string]*goredis.Client) (map[string]string, error) {
+func (s *servers) beatsOf(ctx context.Context, namespace string, masters map[string]*goredis.Client) (map[string]string, error) {
 	keys := make(map[string]string, len(masters))
-	if s.probe.cluster == nil {
+	if s.cluster == nil {
 		for addr := range masters {
-			keys[addr] = beatKey(s.opts.Namespace, 0)
+			keys[addr] = beatKey(namespace, 0)
 		}
 		return keys, nil
 	}
 	for number := 0; number < mostBeats && len(keys) < len(masters); number++ {
-		key := beatKey(s.opts.Namespace, number)
-		node, err := s.probe.forKey(ctx, key)
+		key := beatKey(namespace, number)
+		node, err := s.forKey(ctx, key)
 		if err != nil {
 			return nil, err
 		}
@@ -52,6 +55,13 @@ func (s *Store) beatOn(ctx context.Context, node *goredis.Client, key, listed st
 			return "", err
 		}
 		s.sawTime(texts[1])
+		if texts[0] == "LACKS" {
+			return "", &unsupportedError{addr: node.Options().Addr, command: texts[2], said: texts[3]}
+		}
+		if texts[0] == "SEALED" {
+			s.watch.lookNow() // the id record tells more
+			return "", backend.ErrMoved
+		}
 		if texts[0] == "GONE" {
 			// It is made anew when its loss is noted, and not before: other proxies would not notice.
 			s.watch.beatGone(key, listed)
@@ -65,6 +75,13 @@ func (s *Store) beatOn(ctx context.Context, node *goredis.Client, key, listed st
 		s.watch.beaten(node.Options().Addr, key, beatState{Name: texts[2], Last: known.Last + 1})
 		return texts[2], nil
 	}
+}
+
+// unsupportedError is a server that lacks a command, or does not let this user have it.
+type unsupportedError struct{ addr, command, said string }
+
+func (e *unsupportedError) Error() string {
+	return fmt.Sprintf("the server at %s cannot be used: it refuses %s, which needs Redis 6.2 or newer, or Valkey, and a user who may call it (%s)", e.addr, e.command, e.said)
 }
 
 // sawTime notes the time of a server, and says so if it is one that cannot be used.
@@ -143,11 +160,12 @@ type idRecord struct {
 	create, lost bool
 	beats        map[string]string
 	maxTTL       time.Duration
+	seal         string
 }
 
 // readID reads the id record, and notes in it a loss and new beats. Without one it gives nil.
 func (s *Store) readID(ctx context.Context, lossOf, newBeats string) (*idRecord, error) {
-	answer, err := s.probe.eval(ctx, idScript, idKey(s.opts.Namespace), lossOf, milliseconds(s.opts.MaxTTL), newBeats)
+	answer, err := s.probe.eval(ctx, idScript, idKey(s.opts.Namespace), lossOf, milliseconds(s.watch.longest()), newBeats, s.clock.floor())
 	if err != nil {
 		return nil, err
 	}
@@ -155,9 +173,11 @@ func (s *Store) readID(ctx context.Context, lossOf, newBeats string) (*idRecord,
 	if answer[0] == "NOID" {
 		return nil, nil //nolint:nilnil // that there is none is an answer
 	}
-	r := &idRecord{id: answer[2], before: answer[3], create: answer[4] == "1", lost: answer[5] == "1", beats: listOf(answer[6])}
+	r := &idRecord{id: answer[2], before: answer[3], create: answer[4] == "1", lost: answer[5] == "1", beats: listOf(answer[6]), seal: answer[9]}
 	longest, _ := strconv.ParseInt(answer[7], 10, 64)
 	r.maxTTL = time.Duration(longest) * time.Millisecond
+	floor, _ := strconv.ParseInt(answer[8], 10, 64)
+	s.clock.see(0, min(floor, backend.MaxToken-1))
 	return r, nil
 }
 
@@ -213,10 +233,10 @@ func (s *Store) withoutID(ctx context.Context, seen string) (*idRecord, error) {
 // the others from being judged.
 func (s *Store) beatAll(ctx context.Context, masters map[string]*goredis.Client) error {
 	r, err := s.identify(ctx)
-	if err != nil {
-		return err
+	if err != nil || r.seal != "" {
+		return err // a sealed name space has no life that beats could tell of
 	}
-	keys, err := s.beatsOf(ctx, masters)
+	keys, err := s.probe.beatsOf(ctx, s.opts.Namespace, masters)
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ import (
 type direct struct {
 	client *goredis.Client
 	opts   Options
+	judged string
 	calls  atomic.Uint64
 }
 
@@ -47,7 +48,11 @@ func benchServer(b *testing.B) (*Store, *direct) {
 			b.Fatal(err)
 		}
 	}
-	return s, &direct{client: client, opts: s.opts}
+	e, err := s.watch.grants(s.servers.single.Options().Addr)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return s, &direct{client: client, opts: s.opts, judged: e.judged}
 }
 
 // callers runs f in so many goroutines, b.N times in all.
@@ -88,12 +93,12 @@ func BenchmarkAcquireRelease(b *testing.B) {
 		b.Run(fmt.Sprintf("callers=%d/direct", n), func(b *testing.B) {
 			callers(b, n, func(worker int) {
 				key := keyOf(d.opts.Namespace, lockKind, scope, fmt.Sprint("direct:", worker))
-				reply := d.eval(b, acquireScript, key, 60000, 86400000, 0, 0)
+				reply := d.eval(b, acquireScript, key, 60000, 86400000, 0, 0, d.judged, 60000)
 				if reply[0] != "GRANTED" {
 					b.Error(reply)
 					return
 				}
-				if reply := d.eval(b, releaseScript, key, reply[2]); reply[0] != "YES" {
+				if reply := d.eval(b, releaseScript, key, reply[2], 60000); reply[0] != "YES" {
 					b.Error(reply)
 				}
 			})
@@ -114,7 +119,7 @@ func BenchmarkClaim(b *testing.B) {
 		b.Run(fmt.Sprintf("callers=%d/direct", n), func(b *testing.B) {
 			key := keyOf(d.opts.Namespace, poolKind, scope, "direct")
 			callers(b, n, func(int) {
-				if reply := d.eval(b, claimScript, key, 1, 1<<62, "gen", "1", "", 0); reply[0] != "CLAIMED" {
+				if reply := d.eval(b, claimScript, key, 1, 1<<62, "gen", "1", "", 0, d.judged); reply[0] != "CLAIMED" {
 					b.Error(reply)
 				}
 			})

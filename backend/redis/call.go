@@ -68,6 +68,15 @@ var errShort = errors.New("fewer replicas than wait_replicas have acknowledged t
 // do runs a call to its end. Its errors are as package backend says: what was written
 // and did not come back is settled or in doubt.
 func (s *Store) do(ctx context.Context, c *call) (reply, error) {
+	r, err := s.execute(ctx, c)
+	if err == nil && r.word == "SEALED" {
+		s.watch.lookNow()
+		return reply{}, backend.ErrMoved
+	}
+	return r, err
+}
+
+func (s *Store) execute(ctx context.Context, c *call) (reply, error) {
 	if err := s.begin(ctx); err != nil {
 		return reply{}, err
 	}
@@ -106,7 +115,7 @@ func (s *Store) unavailable(ctx context.Context, err error) error {
 	if cause := ctx.Err(); cause != nil {
 		return fmt.Errorf("%w: %w", backend.ErrUnavailable, cause)
 	}
-	if errors.Is(err, backend.ErrOutOfResources) || errors.Is(err, backend.ErrUnavailable) || errors.Is(err, backend.ErrStateLost) {
+	if errors.Is(err, backend.ErrOutOfResources) || errors.Is(err, backend.ErrUnavailable) || errors.Is(err, backend.ErrStateLost) || errors.Is(err, backend.ErrMoved) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", backend.ErrUnavailable, err)
@@ -194,7 +203,7 @@ func (s *Store) repeat(ctx context.Context, c *call, next nextCopy) (reply, erro
 				s.servers.changed(ctx)
 			}
 		}
-		if last == nil || ctx.Err() == nil {
+		if last == nil || ctx.Err() == nil && !errors.Is(err, context.DeadlineExceeded) { // an exchange ends at the same time as ctx
 			last = err
 		}
 		select {

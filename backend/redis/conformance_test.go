@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -14,7 +15,7 @@ func harness(configure func(t *testing.T) Options) backendtest.Harness {
 	env := func(maxPools int) func(t *testing.T) backendtest.Env {
 		return func(t *testing.T) backendtest.Env {
 			o := configure(t)
-			o.MaxPools = maxPools
+			o.MaxPools, o.MaxTTL = maxPools, math.MaxInt64 // leases of any length are tried
 			start := time.Now()
 			return backendtest.Env{
 				Clients:    []backend.Backend{open(t, o), open(t, second(t, o))},

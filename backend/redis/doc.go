@@ -19,6 +19,8 @@
 //	evidence.go    what a copy of a call rests on
 //	sample.go, statefile.go, statelock.go  what is looked at, and remembered
 //	adopt.go       the operator accepts what is there
+//	seal.go        a name space that serves nobody: what it says, and how it is served again
+//	export.go, import.go  moving to and from other stores
 //	options.go, target.go, dial.go  configuration and connections
 //
 // # A call

@@ -56,6 +56,9 @@ func (w *watch) counts(addr string) (evidence, error) {
 func (w *watch) evidence(addr string, refused func() error) (evidence, error) {
 	w.mu.Lock()
 	err := refused()
+	if w.sealed != "" {
+		err = fmt.Errorf("%w: %s", backend.ErrMoved, w.sealed)
+	}
 	if err == nil {
 		defer w.mu.Unlock()
 		return w.about(addr)
@@ -73,6 +76,13 @@ func (w *watch) about(addr string) (evidence, error) {
 		return evidence{}, errUnjudged
 	}
 	return evidence{epoch: w.epoch.Load(), judged: judged, create: w.create, floor: w.clock.floor(), earliest: w.earliest}, nil
+}
+
+// longest is the longest lease that any proxy may ever have granted. One that is longer was written by somebody else.
+func (w *watch) longest() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.maxTTL
 }
 
 // judgedAnew tells that what a copy rests on is out of date.

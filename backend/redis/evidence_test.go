@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -191,7 +190,7 @@ func TestTheLossOfOneShardIsNoticed(t *testing.T) {
 		{"FLUSHALL", func(shard *redistest.Server, waiting func()) { shard.Do("FLUSHALL"); waiting() }},
 		{"a crash, and the disk is empty", func(shard *redistest.Server, waiting func()) {
 			shard.Kill()
-			if err := os.RemoveAll(filepath.Join(shard.Dir, "appendonlydir")); err != nil {
+			if err := os.RemoveAll(shard.AOF()); err != nil {
 				panic(err)
 			}
 			waiting()
@@ -269,12 +268,22 @@ func TestABeatWhoseSlotMovesIsNotMissed(t *testing.T) {
 	key := beatKey(o.Namespace, 0)
 	from := cluster.Owner(key)
 	to := (from + 1) % 3
-	pool := onShard(cluster, &o, poolKind, from, 3)
+	pool, lock := onShard(cluster, &o, poolKind, from, 3), onShard(cluster, &o, lockKind, from, 1)[0]
+	old := onShard(cluster, &o, poolKind, from, 5)[4]
+	mustClaim(t, s, old, 1, 100, 99)
+	token := mustAcquire(t, s, lock, time.Minute)
 	cluster.Migrate(cluster.Slot(key), from, to, func(step string) {
 		for i := range pool {
 			if _, err := s.Claim(t.Context(), scope, pool[i], 1, 1); errors.Is(err, backend.ErrStateLost) {
 				t.Fatalf("%s: Claim: %v", step, err)
 			}
+		}
+		// What is there needs no look at the beat.
+		if c, err := s.Claim(t.Context(), scope, old, 1, 100); err != nil || !c.Claimed {
+			t.Errorf("%s: Claim on a pool that is there = %+v, %v", step, c, err)
+		}
+		if ok, err := s.Renew(t.Context(), scope, lock, token, time.Minute); err != nil || !ok {
+			t.Errorf("%s: Renew = %v, %v", step, ok, err)
 		}
 	})
 	fresh := onShard(cluster, &o, poolKind, from, 4)[3]
@@ -363,7 +372,7 @@ func TestScriptsMakeNothingOnAServerThatIsNotTheOneThatWasJudged(t *testing.T) {
 		for _, call := range []*call{
 			{script: claimScript, key: keyOf(s.opts.Namespace, poolKind, scope, "p"), args: fixed(1, 10, "gen", "1", "", 0, c.judged)},
 			{script: restockScript, key: keyOf(s.opts.Namespace, poolKind, scope, "p"), args: fixed(1, "", 0, c.judged)},
-			{script: acquireScript, key: keyOf(s.opts.Namespace, lockKind, scope, "k"), args: fixed(1000, 1000, 0, 0, c.judged)},
+			{script: acquireScript, key: keyOf(s.opts.Namespace, lockKind, scope, "k"), args: fixed(1000, 1000, 0, 0, c.judged, 1000)},
 		} {
 			call.nonce = s.nonce()
 			r, err := call.request(s, "")

@@ -27,19 +27,19 @@ func (s *Store) beatUntilStopped(ctx context.Context) {
 		case <-tick.C:
 		case <-s.watch.look:
 		}
-		s.beat(ctx)
+		_ = s.beat(ctx) // it has logged what is new
 	}
 }
 
-// beat looks at Redis once, and logs when that begins or ceases to fail.
-func (s *Store) beat(ctx context.Context) {
+// beat looks at Redis once, and logs when that begins or ceases to fail. It gives what failed.
+func (s *Store) beat(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.Timeout)
 	defer cancel()
 	err := s.lookAtRedis(ctx)
 	err = errors.Join(err, s.watch.save(s.clock.floor()))
 	select {
 	case <-s.stop: // it fails since the Store is being closed
-		return
+		return nil
 	default:
 	}
 	switch failing := err != nil; {
@@ -49,6 +49,7 @@ func (s *Store) beat(ctx context.Context) {
 		s.log.Info("redis: the heartbeat is answered again")
 	}
 	s.failing = err != nil
+	return err
 }
 
 // lookAtRedis looks at every master. One that does not answer does not keep the others from

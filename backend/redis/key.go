@@ -1,6 +1,8 @@
 package redis
 
 import (
+	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -62,6 +64,33 @@ func idKey(namespace string) string { return namespace + ":id" }
 func beatKey(namespace string, number int) string {
 	return namespace + ":beat:{" + strconv.Itoa(number) + "}"
 }
+
+// beatPrefix is how every beat's key begins.
+func beatPrefix(namespace string) string { return namespace + ":beat:{" }
+
+// splitKey takes a key apart that keyOf has made.
+func splitKey(namespace, key string) (kind string, scope backend.Scope, name string, err error) {
+	rest, ok := strings.CutPrefix(key, namespace+":")
+	kind, inner, ok2 := strings.Cut(rest, ":{")
+	inner, ok3 := strings.CutSuffix(inner, "}")
+	parts := strings.Split(inner, ":")
+	if !ok || !ok2 || !ok3 || len(parts) != 4 {
+		return "", scope, "", fmt.Errorf("the key %q is none that a proxy makes: rename or delete it", key)
+	}
+	for i := range parts {
+		if parts[i], err = unescape(parts[i]); err != nil {
+			return "", scope, "", fmt.Errorf("the key %q is none that a proxy makes: rename or delete it", key)
+		}
+	}
+	scope = backend.Scope{Tenant: parts[0], Repository: parts[1], Branch: parts[2]}
+	if keyOf(namespace, kind, scope, parts[3]) != key {
+		return "", scope, "", fmt.Errorf("the key %q is none that a proxy makes: rename or delete it", key)
+	}
+	return kind, scope, parts[3], nil
+}
+
+// unescape is the opposite of escape.
+func unescape(text string) (string, error) { return url.PathUnescape(text) }
 
 // escape writes part with the bytes that mean something in a key, and those that
 // make one hard to type, as %XX.

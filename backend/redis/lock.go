@@ -17,21 +17,21 @@ func (s *Store) Acquire(ctx context.Context, scope backend.Scope, key string, tt
 	id := keyOf(s.opts.Namespace, lockKind, scope, key)
 	for range tries {
 		sent := time.Now()
-		grant, err := s.acquire(ctx, id, ttl)
+		grant, err := s.acquire(ctx, id, key, ttl)
 		if err != nil || !grant.Acquired || time.Since(sent) < ttl {
 			return grant, err
 		}
 		// The holder counts from before it asked, so for it this lease is over already.
-		if _, err := s.release(ctx, id, grant.Token); err != nil {
+		if _, err := s.release(ctx, id, key, grant.Token); err != nil {
 			return backend.Grant{}, fmt.Errorf("%w: a lease that came too late could not be released: %w", backend.ErrInDoubt, err)
 		}
 	}
 	return backend.Grant{}, fmt.Errorf("%w: the answer takes longer than the lease of %v", backend.ErrUnavailable, ttl)
 }
 
-func (s *Store) acquire(ctx context.Context, id string, ttl time.Duration) (backend.Grant, error) {
-	r, err := s.do(ctx, &call{script: acquireScript, key: id, judge: s.watch.grants, args: func(e evidence) []any {
-		return []any{milliseconds(ttl), milliseconds(s.opts.Retention), e.floor, e.earliest, e.judged}
+func (s *Store) acquire(ctx context.Context, id, key string, ttl time.Duration) (backend.Grant, error) {
+	r, err := s.doOnLock(ctx, key, call{script: acquireScript, key: id, judge: s.watch.grants, args: func(e evidence) []any {
+		return []any{milliseconds(ttl), milliseconds(s.opts.Retention), e.floor, e.earliest, e.judged, milliseconds(s.watch.longest())}
 	}})
 	if err != nil {
 		return backend.Grant{}, err
@@ -51,20 +51,50 @@ func (s *Store) acquire(ctx context.Context, id string, ttl time.Duration) (back
 
 // Release implements backend.Locker.
 func (s *Store) Release(ctx context.Context, scope backend.Scope, key string, token int64) (bool, error) {
-	return s.release(ctx, keyOf(s.opts.Namespace, lockKind, scope, key), token)
+	return s.release(ctx, keyOf(s.opts.Namespace, lockKind, scope, key), key, token)
 }
 
-func (s *Store) release(ctx context.Context, id string, token int64) (bool, error) {
-	return yes(s.do(ctx, &call{script: releaseScript, key: id, args: fixed(strconv.FormatInt(token, 10))}))
+func (s *Store) release(ctx context.Context, id, key string, token int64) (bool, error) {
+	return yes(s.doOnLock(ctx, key, call{script: releaseScript, key: id, args: func(evidence) []any {
+		return []any{strconv.FormatInt(token, 10), milliseconds(s.watch.longest())}
+	}}))
 }
 
 // Renew implements backend.Locker.
 func (s *Store) Renew(ctx context.Context, scope backend.Scope, key string, token int64, ttl time.Duration) (bool, error) {
-	return yes(s.do(ctx, &call{
-		script: renewScript,
-		key:    keyOf(s.opts.Namespace, lockKind, scope, key),
-		args:   fixed(strconv.FormatInt(token, 10), milliseconds(ttl)),
-	}))
+	id := keyOf(s.opts.Namespace, lockKind, scope, key)
+	return yes(s.doOnLock(ctx, key, call{script: renewScript, key: id, args: func(evidence) []any {
+		return []any{strconv.FormatInt(token, 10), milliseconds(ttl), milliseconds(s.watch.longest())}
+	}}))
+}
+
+// doOnLock is do, which refuses a lock with values that no script of ours writes. A lease that is too long may be that
+// of a proxy which has just come, with a greater max_ttl: the id record tells.
+func (s *Store) doOnLock(ctx context.Context, key string, c call) (reply, error) {
+	for {
+		longest, once := s.watch.longest(), c
+		r, err := s.do(ctx, &once)
+		if err != nil || r.word != "STRANGE" {
+			return r, err
+		}
+		if err := s.askLongest(ctx); err != nil {
+			return reply{}, s.unavailable(ctx, err)
+		}
+		if s.watch.longest() == longest {
+			return reply{}, &backend.LockValueError{Key: key, Value: r.at(0)}
+		}
+	}
+}
+
+// askLongest learns from the id record which is the greatest max_ttl.
+func (s *Store) askLongest(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.opts.attemptTime())
+	defer cancel()
+	r, err := s.readID(ctx, "", "")
+	if err == nil && r != nil {
+		s.watch.sawLongest(r.maxTTL)
+	}
+	return err
 }
 
 func yes(r reply, err error) (bool, error) {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
+	"os/exec"
 	"strconv"
 	"testing"
 	"time"
@@ -240,12 +240,12 @@ func TestAnOldAOFIsNoticed(t *testing.T) {
 	o := options(t, server.URL())
 	s := open(t, o)
 	mustClaim(t, s, "p", 1, 180, 179)
-	old := copyOf(t, filepath.Join(server.Dir, "appendonlydir"))
+	old := copyOf(t, server.AOF())
 	before := beatOf(s)
 	mustClaim(t, s, "p", 100, 180, 79)
 	eventually(t, "a beat has been written since", func() bool { return beatOf(s) > before+1 })
 	server.Kill()
-	if err := errors.Join(os.RemoveAll(filepath.Join(server.Dir, "appendonlydir")), os.Rename(old, filepath.Join(server.Dir, "appendonlydir"))); err != nil {
+	if err := errors.Join(os.RemoveAll(server.AOF()), os.Rename(old, server.AOF())); err != nil {
 		t.Fatal(err)
 	}
 	s.known.forgetPools() // so that only the beat can tell, as for pools that others have used
@@ -260,10 +260,11 @@ func beatOf(s *Store) int64 {
 	return beat.Last
 }
 
-func copyOf(t *testing.T, dir string) string {
+func copyOf(t *testing.T, path string) string {
 	t.Helper()
-	to := dir + ".old"
-	if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
+	to := path + ".old"
+	if out, err := exec.CommandContext(t.Context(), "cp", "-r", path, to).CombinedOutput(); err != nil {
+		t.Log(string(out))
 		t.Fatal(err)
 	}
 	return to
@@ -518,18 +519,18 @@ func TestAMasterThatBecomesAReplicaIsLeft(t *testing.T) {
 	o := options(t, "")
 	o.URLs, o.SentinelMaster = []string{sentinel.URL()}, "locks"
 	s := open(t, o)
-	token := mustAcquire(t, s, "k", time.Hour)
+	token := mustAcquire(t, s, "k", 2*time.Minute)
 	replica.AwaitOffset(master)
 	sentinel.Failover("locks")
 	eventually(t, "the other one is master", func() bool { return replica.Info(t.Context(), "role") == "master" })
 	eventually(t, "the holder can renew", func() bool {
-		ok, err := s.Renew(t.Context(), scope, "k", token, time.Hour)
+		ok, err := s.Renew(t.Context(), scope, "k", token, 2*time.Minute)
 		if err == nil && !ok {
 			t.Fatal("Renew by the holder is false")
 		}
 		return ok
 	})
-	if g, err := s.Acquire(t.Context(), scope, "k", time.Hour); g.Acquired {
+	if g, err := s.Acquire(t.Context(), scope, "k", 2*time.Minute); g.Acquired {
 		t.Fatalf("a lock that is held was granted: %+v, %v", g, err)
 	}
 }

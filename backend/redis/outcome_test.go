@@ -64,7 +64,7 @@ func everyOutcome(t *testing.T, s, other *Store, do func(call func())) {
 	if g, err := other.Acquire(t.Context(), scope, "k", time.Minute); err != nil || g.Acquired {
 		t.Fatalf("somebody else's Acquire = %+v, %v", g, err)
 	}
-	do(func() { ok, err = s.Renew(t.Context(), scope, "k", grant.Token, time.Hour) })
+	do(func() { ok, err = s.Renew(t.Context(), scope, "k", grant.Token, 2*time.Minute) })
 	if err != nil || !ok {
 		t.Fatalf("Renew = %v, %v", ok, err)
 	}
@@ -501,7 +501,7 @@ func TestALeaseThatIsOverIsNotHandedOutToTheRetry(t *testing.T) {
 	s, server, link, o := linked(t)
 	id := keyOf(o.Namespace, lockKind, scope, "k")
 	link.Next(redistest.Rule{DropAnswer: true})
-	wait := background(func() (backend.Grant, error) { return s.acquire(t.Context(), id, 100*time.Millisecond) })
+	wait := background(func() (backend.Grant, error) { return s.acquire(t.Context(), id, "k", 100*time.Millisecond) })
 	var first int64
 	eventually(t, "the first copy is granted", func() bool {
 		text, _ := server.Do("HGET", id, "t").(string)
@@ -521,7 +521,7 @@ func TestAHolderThatWasCutOffPastItsLeaseHasNothingAndHarmsNobody(t *testing.T) 
 	token := mustAcquire(t, s, "k", 200*time.Millisecond)
 	hold, done := make(chan struct{}), make(chan struct{})
 	link.Next(redistest.Rule{Hold: hold, Done: done})
-	wait := background(func() (bool, error) { return s.Renew(t.Context(), scope, "k", token, time.Hour) })
+	wait := background(func() (bool, error) { return s.Renew(t.Context(), scope, "k", token, 2*time.Minute) })
 	var next backend.Grant
 	eventually(t, "the lease is over and somebody else has the lock", func() bool {
 		var err error

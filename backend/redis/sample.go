@@ -55,7 +55,7 @@ func takeSample(ctx context.Context, from infoSource) (sample, error) {
 	if strings.Trim(s.replID2, "0") == "" {
 		s.replID2 = ""
 	}
-	if s.sentinel = info["redis_mode"] == "sentinel"; s.sentinel {
+	if _, s.sentinel = info["sentinel_masters"]; s.sentinel { // Redis has redis_mode too, Valkey calls that server_mode
 		return s, nil
 	}
 	if s.RunID == "" || s.ReplID == "" {

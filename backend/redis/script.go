@@ -44,6 +44,15 @@ var beatText string
 //go:embed lua/adopt.lua
 var adoptText string
 
+//go:embed lua/seal.lua
+var sealText string
+
+//go:embed lua/take.lua
+var takeText string
+
+//go:embed lua/put.lua
+var putText string
+
 var (
 	acquireScript = newScript("acquire", prelude+acquireText)
 	releaseScript = newScript("release", prelude+releaseText)
@@ -55,6 +64,9 @@ var (
 	idScript      = newScript("id", idText)
 	beatScript    = newScript("beat", beatText)
 	adoptScript   = newScript("adopt", adoptText)
+	sealScript    = newScript("seal", sealText)
+	takeScript    = newScript("take", prelude+takeText)
+	putScript     = newScript("put", prelude+putText)
 )
 
 func newScript(name, text string) *script {

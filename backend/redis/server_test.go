@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -67,7 +68,7 @@ func TestRedisWithoutMemoryIsOutOfResourcesAndChangesNothing(t *testing.T) {
 	s := open(t, options(t, server.URL()))
 	token := mustAcquire(t, s, "held", time.Minute)
 	mustClaim(t, s, "p", 1, 10, 9)
-	server.Do("CONFIG", "SET", "maxmemory", "1mb") // less than it has in use
+	server.Do("CONFIG", "SET", "maxmemory", "1") // less than it has in use
 	if g, err := s.Acquire(t.Context(), scope, "free", time.Minute); !errors.Is(err, backend.ErrOutOfResources) || g.Acquired {
 		t.Fatalf("Acquire = %+v, %v; want ErrOutOfResources", g, err)
 	}
@@ -81,7 +82,7 @@ func TestRedisWithoutMemoryIsOutOfResourcesAndChangesNothing(t *testing.T) {
 	if g, err := s.Acquire(t.Context(), scope, "held", time.Minute); g.Acquired || err != nil {
 		t.Fatalf("Acquire of a held key = %+v, %v", g, err)
 	}
-	if ok, err := s.Renew(t.Context(), scope, "held", token, time.Hour); !ok || err != nil {
+	if ok, err := s.Renew(t.Context(), scope, "held", token, 2*time.Minute); !ok || err != nil {
 		t.Fatalf("Renew = %v, %v", ok, err)
 	}
 	if ok, err := s.Release(t.Context(), scope, "held", token); !ok || err != nil {
@@ -273,7 +274,7 @@ func TestChangesWaitForReplicas(t *testing.T) {
 	}
 	replica.Continue()
 	eventually(t, "the replica acknowledges again", func() bool {
-		ok, err := s.Renew(t.Context(), scope, "k", token, time.Hour)
+		ok, err := s.Renew(t.Context(), scope, "k", token, 2*time.Minute)
 		return ok && err == nil
 	})
 }
@@ -312,6 +313,72 @@ func TestTheKeyspaceReturnsToItsSizeWhenTheLocksAreGone(t *testing.T) {
 		}
 	}
 	eventually(t, "the keys are gone", func() bool { return server.Do("DBSIZE") == before })
+}
+
+// However the leases ended, what is left is what was there before them, and the pools.
+func TestAnIdleNameSpaceHoldsPoolsAlone(t *testing.T) {
+	server := redistest.Start(t)
+	o := options(t, server.URL())
+	o.Retention, o.MaxPools = time.Second, 10
+	s := open(t, o)
+	mustClaim(t, s, "p", 1, 10, 9)
+	want := server.Do("DBSIZE")
+	for i := range 300 {
+		key := fmt.Sprint("k", i)
+		token := mustAcquire(t, s, key, 500*time.Millisecond)
+		var ok bool
+		var err error
+		switch i % 3 {
+		case 0:
+			ok, err = s.Release(t.Context(), scope, key, token)
+		case 1:
+			ok, err = s.Renew(t.Context(), scope, key, token, time.Second)
+		default: // it runs out
+			continue
+		}
+		if !ok || err != nil {
+			t.Fatal(key, ok, err)
+		}
+	}
+	// What is asked of locks and pools that nobody has leaves nothing either.
+	if ok, err := s.Release(t.Context(), scope, "nobody's", 1); ok || err != nil {
+		t.Error(ok, err)
+	}
+	if _, err := s.Restock(t.Context(), scope, "no pool", 1); !errors.Is(err, backend.ErrNoPool) {
+		t.Error(err)
+	}
+	eventually(t, "the keys of the locks are gone", func() bool { return server.Do("DBSIZE") == want })
+	for _, key := range []string{
+		idKey(o.Namespace), beatKey(o.Namespace, 0), tenantKey(o.Namespace, scope.Tenant), keyOf(o.Namespace, poolKind, scope, "p"),
+	} {
+		if server.Do("EXISTS", key) != int64(1) {
+			t.Errorf("%s is gone", key)
+		}
+	}
+	if want != int64(4) {
+		t.Errorf("%v keys are left, want 4", want)
+	}
+}
+
+// The state file does not grow with what the proxy has seen.
+func TestTheStateFileStaysSmall(t *testing.T) {
+	server := redistest.Start(t)
+	o := options(t, server.URL())
+	s := open(t, o)
+	for i := range 200 {
+		mustAcquire(t, s, fmt.Sprint("k", i), time.Minute)
+		mustClaim(t, s, fmt.Sprint("p", i), 1, 10, 9)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(o.StateFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(text) > 1024 {
+		t.Errorf("%d bytes: %s", len(text), text)
+	}
 }
 
 func TestARecordStaysSmallHoweverManyCalls(t *testing.T) {

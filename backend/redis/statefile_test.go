@@ -47,7 +47,7 @@ func TestThePauseOutlivesTheProxy(t *testing.T) {
 	withoutHeartbeat(s)
 	server.Kill()
 	server.Restart()
-	s.beat(t.Context()) // the loss is noticed, and nobody has saved anything since
+	_ = s.beat(t.Context()) // the loss is noticed, and nobody has saved anything since
 	expectPause(t, s, "the proxy that noticed it")
 	again := open(t, asItIs(t, o))
 	expectPause(t, again, "the same proxy after kill -9")

@@ -44,7 +44,7 @@ type Store struct {
 
 var _ backend.Backend = (*Store)(nil)
 
-// Open connects to what o names. It fails if o or the state file is wrong, not if Redis does not
+// Open connects to what o names. It fails if o or the state file is wrong, or Redis is too old, not if Redis does not
 // answer: then calls fail with backend.ErrUnavailable until it does. ctx is for the
 // first exchange with Redis. Close stops what Open started.
 func Open(ctx context.Context, o Options) (*Store, error) {
@@ -86,8 +86,11 @@ func (s *Store) open(ctx context.Context) error {
 		return errors.Join(err, s.servers.close())
 	}
 	s.watch.adopted = s.known.forgetPools
-	s.beat(ctx)
-	if err := s.watch.save(s.clock.floor()); err != nil {
+	err = nil
+	if old, ok := errors.AsType[*unsupportedError](s.beat(ctx)); ok {
+		err = old // nor will it do later
+	}
+	if err := errors.Join(err, s.watch.save(s.clock.floor())); err != nil {
 		return errors.Join(err, s.servers.close(), s.probe.close())
 	}
 	beating, cancel := context.WithCancel(context.WithoutCancel(ctx))

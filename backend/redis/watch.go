@@ -32,6 +32,7 @@ type watch struct {
 	judged    map[string]string // by address: masters that calls may rest on, as scripts take it
 	continues map[string]bool   // by address: masters that had everything acknowledged when they took over
 	create    bool              // missing pools may be created
+	sealed    string            // what moves the name space; "": nothing
 	maxTTL    time.Duration     // the greatest that any proxy ever had
 	policies  []string          // of maxmemory, that may evict pools
 	earliest  int64             // server time before which nothing is granted
@@ -249,13 +250,18 @@ func (w *watch) identified(r *idRecord) {
 		switch {
 		case w.state.ID == "":
 		case slices.Contains(strings.Fields(r.before), w.state.ID):
-			w.log.Info("redis: the operator has adopted the state as it is", "id", r.id, "missing_pools_may_be_created", r.create)
+			if r.seal == "" {
+				w.log.Info("redis: the operator has adopted the state as it is", "id", r.id, "missing_pools_may_be_created", r.create)
+			}
 			w.adopted()
 		default:
 			w.loseOnce("the name space has another id than before")
 			return
 		}
-		w.state.ID, w.state.Lost = r.id, ""
+		w.state.ID = r.id
+		if r.seal == "" { // an export must not overlook a loss
+			w.state.Lost = ""
+		}
 		clear(w.state.Beats)
 		clear(w.judged)
 		w.epoch.Add(1)
@@ -263,11 +269,26 @@ func (w *watch) identified(r *idRecord) {
 	if r.lost {
 		w.loseOnce("another proxy noticed it")
 	}
+	if w.sealed != r.seal {
+		if w.sealed == "" {
+			w.log.Error("redis: pools and leases of the name space were moved to another store, or are being moved: no call is served", "namespace", w.opts.Namespace, "seal", r.seal)
+		}
+		w.sealed = r.seal
+		clear(w.judged)
+		w.epoch.Add(1)
+	}
 	if w.create != r.create {
 		w.create = r.create
 		w.epoch.Add(1)
 	}
 	w.maxTTL = max(w.maxTTL, r.maxTTL)
+}
+
+// sawLongest notes a max_ttl that another proxy has.
+func (w *watch) sawLongest(ttl time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.maxTTL = max(w.maxTTL, ttl)
 }
 
 // loseOnce is for what is seen again at each heartbeat. mu is held.

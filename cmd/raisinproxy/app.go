@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,25 +11,29 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 
 	"raisinproxy/backend"
 	"raisinproxy/backend/inprocess"
 	"raisinproxy/pgwire"
 	"raisinproxy/pgwire/auth"
+	"raisinproxy/pgwire/upstream"
 	"raisinproxy/sqlfuncs"
 )
 
 // App is the server put together: a backend, the functions on it, and the
 // PostgreSQL front end that listens.
 type App struct {
-	cfg      *Config
-	log      *slog.Logger
-	backend  backend.Backend // nil: the locks are disabled
-	control  *control        // nil: there is no data folder, or it has no room for a socket
-	server   *pgwire.Server
-	listener net.Listener
-	renewal  *renewal
-	users    *pgwire.AuthQuery // nil: without auth_query
+	cfg       *Config
+	log       *slog.Logger
+	backend   backend.Backend // nil: the locks are disabled
+	control   *control        // nil: there is no data folder, or it has no room for a socket
+	functions *sqlfuncs.Service
+	server    *pgwire.Server
+	listener  net.Listener
+	renewal   *renewal
+	users     *upstream.AuthQuery // nil: without auth_query
 }
 
 // NewApp opens the backend and the listener; clients wait in its queue until Run. ctx is for the opening.
@@ -50,11 +55,11 @@ func NewApp(ctx context.Context, cfg *Config, log *slog.Logger) (*App, error) {
 		return nil, errors.Join(err, a.Close())
 	}
 	a.renewal = newRenewal(cfg, policy, log)
-	functions := sqlfuncs.NewService(a.backend, cfg.Locks.MaxTTL)
-	functions.LimitLeases(cfg.Locks.MaxLeasesPerUser)
+	a.functions = sqlfuncs.NewService(a.backend, cfg.Locks.MaxTTL)
+	a.functions.LimitLeases(cfg.Locks.MaxLeasesPerUser)
 	version, _ := buildVersion()
 	a.server, err = pgwire.NewServer(pgwire.Config{
-		Functions:       functions,
+		Functions:       a.functions,
 		Policy:          policy,
 		Log:             log,
 		Version:         version,
@@ -156,6 +161,7 @@ func (a *App) Run(ctx context.Context) error {
 	a.log.Info("listening", "address", a.Addr().String(), "version", versionText(), "locks", a.cfg.Locks.Enabled)
 	watched, stopWatching := context.WithCancel(ctx)
 	defer a.renewal.watch(watched)()
+	defer a.forgetOver(watched)()
 	defer stopWatching()
 	manager := notifier{a.log}
 	served := make(chan error, 1)
@@ -173,6 +179,25 @@ func (a *App) Run(ctx context.Context) error {
 		a.log.Info("stopped")
 	}
 	return err
+}
+
+// forgetOver lets the service forget the leases that are over, until ctx ends. The result
+// waits for its end.
+func (a *App) forgetOver(ctx context.Context) (wait func()) {
+	var group sync.WaitGroup
+	group.Go(func() {
+		ticker := time.NewTicker(cmp.Or(a.cfg.Locks.ReaperInterval, inprocess.DefaultReapInterval))
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+				a.functions.ForgetOver()
+			}
+		}
+	})
+	return group.Wait
 }
 
 // tryUpstream tells the log what clients will run into.
@@ -210,7 +235,7 @@ func (a *App) lookUp() func(context.Context, string) (*auth.User, error) {
 	if a.cfg.Asked == nil {
 		return nil
 	}
-	a.users = pgwire.NewAuthQuery(a.cfg.Asked, a.cfg.Auth.AuthQuery)
+	a.users = upstream.NewAuthQuery(a.cfg.Asked, a.cfg.Auth.AuthQuery)
 	return a.users.Lookup
 }
 

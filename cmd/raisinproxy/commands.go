@@ -32,13 +32,16 @@ func commands() map[string]command {
 	return map[string]command{
 		"adopt":  {adoptHelp, adopt},
 		"backup": {backupHelp, backup},
+		"export": {exportHelp, export},
 		"help":   {helpText, help},
+		"import": {importHelp, importFile},
 		"passwd": {passwdHelp, func(_ context.Context, _ *options, args []string, std streams) error {
 			if len(args) != 1 {
 				return usagef("passwd takes one argument: raisinproxy passwd USER")
 			}
 			return passwd(args[0], std.in, std.out, std.err)
 		}},
+		"reopen": {reopenHelp, reopen},
 		"repair": {repairHelp, repair},
 		"stubs":  {stubsHelp, withoutArguments("stubs", func(std streams) error { return stubs(std.out) })},
 		"version": {versionHelp, withoutArguments("version", func(std streams) error {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"raisinproxy/pgwire"
 	"raisinproxy/pgwire/auth"
+	"raisinproxy/pgwire/upstream"
 )
 
 // Config is everything that the server is told, checked: see load. Paths in it are absolute or relative to the working directory.
@@ -30,7 +30,7 @@ type Config struct {
 	CertMap *auth.CertMap
 	TLS     *tls.Config
 	// Behind is what [upstream] describes; nil without the section.
-	Behind *pgwire.Upstream
+	Behind *upstream.Server
 	// Asked is how auth_query's connection is made; nil without one.
 	Asked *pgconn.Config
 	// EventLoops is how many threads serve sessions that need no goroutine; 0: one.

@@ -22,6 +22,9 @@ Usage:
   raisinproxy adopt --config FILE             accept a Redis that lost state
   raisinproxy backup --config FILE DEST       copy the lock store, while the server runs
   raisinproxy repair --data-dir DIR           say what of a damaged lock store can be read
+  raisinproxy export --config FILE OUT        move pools and leases out of a store, into a file
+  raisinproxy import --config FILE IN         fill an empty store of either kind from it
+  raisinproxy reopen --config FILE OUT        let a store go on that was exported
   raisinproxy help COMMAND                    say more about one of these commands
 
 Flags:

@@ -6,11 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"raisinproxy/pgwire/upstream"
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"raisinproxy/pgwire"
 )
 
 // This file tries at start, and for --check-config, what a client would run into later.
@@ -43,7 +42,7 @@ func (c *Config) try(ctx context.Context) (problems []problem, warnings []string
 	if c.Asked == nil {
 		return problems, warnings
 	}
-	asked := pgwire.NewAuthQuery(c.Asked, c.Auth.AuthQuery)
+	asked := upstream.NewAuthQuery(c.Asked, c.Auth.AuthQuery)
 	if err := errors.Join(asked.Try(ctx), asked.Close()); err != nil {
 		problems = append(problems, c.problemAt("auth.auth_query", "nobody will be found by it: "+err.Error()))
 	}

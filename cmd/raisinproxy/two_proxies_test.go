@@ -19,7 +19,7 @@ import (
 // twoProxies are two processes on one Redis of any kind, which others may use too.
 func twoProxies(t *testing.T) (a, b *torture.Proxy) {
 	t.Helper()
-	config := overRedis(redistest.URL(t)) + "namespace = \"raisin:test:" + strconv.FormatInt(time.Now().UnixNano(), 36) + "\"\n"
+	config := overRedis(at(redistest.URL(t)), redisTimeout) + "namespace = \"raisin:test:" + strconv.FormatInt(time.Now().UnixNano(), 36) + "\"\n"
 	return newProxy(t, config), newProxy(t, config)
 }
 

@@ -8,9 +8,9 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"raisinproxy/pgwire"
 	"raisinproxy/pgwire/auth"
 	"raisinproxy/pgwire/settings"
+	"raisinproxy/pgwire/upstream"
 )
 
 // clientUser as [upstream] user stands for the client's own name.
@@ -27,7 +27,7 @@ func (k *checker) checkUpstream() {
 	if config == nil {
 		return
 	}
-	up := &pgwire.Upstream{Config: config, FixedDatabase: namesDatabase(parsed), FirstUse: u.Open == openAtFirstUse}
+	up := &upstream.Server{Config: config, FixedDatabase: namesDatabase(parsed), FirstUse: u.Open == openAtFirstUse}
 	switch u.User {
 	case "":
 	case clientUser:
@@ -107,7 +107,7 @@ func (k *checker) checkClientUser() {
 
 // checkAnonymousSQL: whoever may come without a password must not work as the role of
 // everybody, unless that is said. With user = "$client" their role is `anonymous`.
-func (k *checker) checkAnonymousSQL(up *pgwire.Upstream) {
+func (k *checker) checkAnonymousSQL(up *upstream.Server) {
 	const path = "upstream.anonymous_user"
 	u, a := &k.cfg.Upstream, &k.cfg.Auth
 	k.checkRole(path, u.AnonymousUser)
@@ -127,7 +127,7 @@ func (k *checker) checkAnonymousSQL(up *pgwire.Upstream) {
 }
 
 // checkAuthUser: whoever works as the role that runs auth_query can read what it reads.
-func (k *checker) checkAuthUser(up *pgwire.Upstream) {
+func (k *checker) checkAuthUser(up *upstream.Server) {
 	const path = "upstream.auth_user"
 	u := &k.cfg.Upstream
 	k.checkRole(path, u.AuthUser)

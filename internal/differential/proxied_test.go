@@ -14,6 +14,7 @@ import (
 	"raisinproxy/backend"
 	"raisinproxy/pgwire"
 	"raisinproxy/pgwire/auth"
+	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wiretest"
 	"raisinproxy/sqlfuncs"
 )
@@ -153,12 +154,12 @@ type proxied struct {
 func newProxied(t *testing.T) *proxied {
 	t.Helper()
 	database(t, proxiedDatabase, tables)
-	upstream, err := pgconn.ParseConfig(wiretest.PostgresURL(t))
+	config, err := pgconn.ParseConfig(wiretest.PostgresURL(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	upstream.Password = wiretest.PostgresTarget(t, nil).Passwords["alice"]
-	p := newServer(t, &pgwire.Upstream{Config: upstream, AsClient: true})
+	config.Password = wiretest.PostgresTarget(t, nil).Passwords["alice"]
+	p := newServer(t, &upstream.Server{Config: config, AsClient: true})
 	p.name, p.on = "proxied", newTables(t, proxiedDatabase)
 	return p
 }
@@ -171,7 +172,7 @@ func newEmbedded(t *testing.T) *proxied {
 	return p
 }
 
-func newServer(t *testing.T, upstream *pgwire.Upstream) *proxied {
+func newServer(t *testing.T, behind *upstream.Server) *proxied {
 	t.Helper()
 	p := &proxied{store: &store{}}
 	policy, err := auth.NewPolicy(auth.PolicyOptions{Method: auth.Trust})
@@ -184,7 +185,7 @@ func newServer(t *testing.T, upstream *pgwire.Upstream) *proxied {
 		Log:             slog.New(slog.DiscardHandler),
 		Version:         "test",
 		ShutdownTimeout: 5 * time.Second,
-		Upstream:        upstream,
+		Upstream:        behind,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -35,7 +35,7 @@ type client struct {
 	random   *rand.Rand
 	manners  Manners
 	ttl      time.Duration
-	latency  time.Duration // of most calls, while nothing is broken
+	latency  time.Duration // of the last call that was answered
 
 	conn   *pgconn.PgConn
 	failed bool // the last call ended with an error
@@ -78,6 +78,9 @@ func (c *client) call(ctx context.Context, o history.Operation) (history.Operati
 	o.Return = c.recorder.now()
 	err = fill(&o, result)
 	c.failed = result.Err != nil
+	if !c.failed {
+		c.latency = o.Return - o.Call // what is soon changes with what else the machine does
+	}
 	c.recorder.end(&o)
 	if conn.IsClosed() {
 		c.conn = nil
@@ -207,7 +210,7 @@ func fillError(o *history.Operation, err error) error {
 		}
 		return nil
 	}
-	o.Lost = told.Code == "55000"
+	o.Code, o.Lost = told.Code, told.Code == "55000"
 	switch told.Code {
 	case "58000", "53000", "57014", "55000", "58030":
 		o.Outcome = history.Undone

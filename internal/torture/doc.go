@@ -11,6 +11,11 @@
 //	recorder.go  the history, and who waits for an answer
 //	fault.go     faults of clients and proxies
 //	redis.go     faults of a Redis
+//	cluster.go   faults of a Redis Cluster
+//	loss.go      losses while calls wait, and a second one
+//	isolation.go two masters at a time
+//	fork.go      how that is judged
+//	witness.go   clients of a fault's own, who know for certain what they have to be told
 //	proxy.go     a proxy process
 //	report.go    what is left of a run that failed
 //

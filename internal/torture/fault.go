@@ -23,7 +23,14 @@ type Site struct {
 	// TTL is how long the leases of the clients last.
 	TTL time.Duration
 
-	recorder *recorder
+	recorder  *recorder
+	run       *run
+	witnesses []*client
+}
+
+// clientsOf tells the clients of the i-th proxy from others.
+func (s *Site) clientsOf(i int) func(client int) bool {
+	return func(id int) bool { return id >= 0 && s.run.proxyOf(id) == s.Proxies[i] }
 }
 
 // AwaitCalls returns when n clients wait for an answer, so that what breaks then breaks
@@ -73,3 +80,6 @@ func (StopProxy) Strike(ctx context.Context, s *Site) error {
 	err := pause(ctx, s.between(2*s.TTL, 3*s.TTL))
 	return errors.Join(err, p.Signal(syscall.SIGCONT))
 }
+
+// keys are those of the clients.
+func (s *Site) keys() []string { return keys(len(s.run.clients)) }

@@ -2,6 +2,7 @@ package torture
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -14,9 +15,13 @@ type Redis struct {
 	Server  *redistest.Server // the master
 	Link    *redistest.Link   // from the proxies to the master
 	Timeout time.Duration     // of the proxies' calls
+	MaxTTL  time.Duration     // the longest lease
 
 	Replica     *redistest.Server // nil: there is none
 	ReplicaLink *redistest.Link   // from the replica to the master
+
+	Cluster *redistest.Cluster // instead of Server and Link
+	First   *redistest.Link    // from the first proxy to the master, where it has one of its own
 }
 
 // KillRedis ends Redis by SIGKILL while it works, and starts it again on what it has on
@@ -29,7 +34,12 @@ func (KillRedis) Strike(ctx context.Context, s *Site) error {
 		return err
 	}
 	s.AwaitCalls(ctx, 2)
-	s.Redis.Server.Kill()
+	if !s.run.Wants.Loss {
+		s.Redis.Server.Kill()
+	} else {
+		s.recorder.losing(s.Redis.Server.Kill)
+		s.pausedSince(s.recorder.now(), s.keys())
+	}
 	err := pause(ctx, s.between(0, s.Redis.Timeout))
 	s.Redis.Server.Restart()
 	return err
@@ -40,10 +50,29 @@ type StopRedis struct{}
 
 // Strike implements Fault.
 func (StopRedis) Strike(ctx context.Context, s *Site) error {
+	outage, err := s.beforeOutage(ctx)
+	if err != nil {
+		return err
+	}
 	s.Redis.Server.Stop()
 	defer s.Redis.Server.Continue()
 	s.AwaitCalls(ctx, 3)
-	return pause(ctx, s.between(s.Redis.Timeout*5/4, 2*s.Redis.Timeout))
+	err = outage.ask(ctx)
+	return errors.Join(err, pause(ctx, s.between(s.Redis.Timeout/4, s.Redis.Timeout)))
+}
+
+// OutOfMemory lets Redis reach its maxmemory while calls go on, and raises it when calls were refused for that.
+type OutOfMemory struct{}
+
+// Strike implements Fault.
+func (OutOfMemory) Strike(ctx context.Context, s *Site) error {
+	s.AwaitCalls(ctx, 2)
+	s.Redis.Server.Do("CONFIG", "SET", "maxmemory", "1")
+	for range 10 {
+		s.recorder.awaitCode(ctx, "53000")
+	}
+	s.Redis.Server.Do("CONFIG", "SET", "maxmemory", "0")
+	return s.awaitAcknowledged(ctx)
 }
 
 // PromoteReplica makes the replica the master after it has missed some changes that were
@@ -57,7 +86,8 @@ func (PromoteReplica) Strike(ctx context.Context, s *Site) error {
 		return err
 	}
 	s.Redis.Replica.Promote()
-	s.Redis.Link.To(s.Redis.Replica)
+	s.recorder.losing(func() { s.Redis.Link.To(s.Redis.Replica) })
+	s.pausedSince(s.recorder.now(), s.keys())
 	return nil
 }
 

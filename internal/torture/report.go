@@ -14,8 +14,9 @@ func (r *run) report(t *testing.T, err error) {
 	t.Helper()
 	h := r.recorder.history()
 	census := history.Count(h)
+	r.Rules.Pauses, r.Rules.Lossless = r.recorder.pauses, !r.Wants.Loss
 	t.Logf("%T, seed %d, %d rounds, calls of %v, leases of %v: %v", r.Fault, r.Seed, r.done, r.latency, r.ttl, &census)
-	violations := history.Check(h, r.Rules)
+	violations := r.recorder.fork.check(r.recorder.asSeen(h), r.Rules)
 	if err != nil {
 		t.Error(err)
 	} else if missing := census.Vacuous(r.Wants); missing != "" && len(violations) == 0 {

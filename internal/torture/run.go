@@ -31,6 +31,8 @@ type Plan struct {
 	// Lease is how long leases last at least, where faults take time: one that is over
 	// before a proxy has come back says nothing about what the proxy remembers.
 	Lease time.Duration
+	// LongestLease is what the proxies cut longer leases down to; 0: longer than any here.
+	LongestLease time.Duration
 	// Duration is how long to go on with rounds; there are at least two.
 	Duration time.Duration
 	Seed     uint64
@@ -76,17 +78,21 @@ type run struct {
 	ttl      time.Duration
 	latency  time.Duration
 	done     int // rounds
+	names    int // that were given to witnesses
 }
 
 func (r *run) client(id int, manners Manners) *client {
 	return &client{
 		id:       id,
-		proxy:    r.Proxies[id/2%len(r.Proxies)], // with locks and pools, which go by odd and even, through each
+		proxy:    r.proxyOf(id),
 		recorder: r.recorder,
 		random:   rand.New(rand.NewPCG(r.Seed, uint64(id)+1)),
 		manners:  manners,
 	}
 }
+
+// proxyOf is the proxy of a client: with locks and pools, which go by odd and even, through each.
+func (r *run) proxyOf(id int) *Proxy { return r.Proxies[id/2%len(r.Proxies)] }
 
 // rounds goes on until the time is over.
 func (r *run) rounds(ctx context.Context) error {
@@ -111,6 +117,9 @@ func (r *run) measure(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	r.reader.ttl = leastTTL
+	if err := r.awaitProxies(ctx); err != nil {
+		return err
+	}
 	if err := r.reader.readAll(ctx, append(r.reader.locks(len(r.clients)), r.reader.pools(0)...), r.settle); err != nil {
 		return err
 	}
@@ -124,17 +133,41 @@ func (r *run) measure(ctx context.Context) error {
 	}
 	slices.Sort(took)
 	r.latency = took[len(took)*9/10]
-	// In whole milliseconds, as the functions take them.
-	r.ttl = max(leastTTL, r.Lease, (sharp * r.latency).Round(time.Millisecond))
+	r.ttl = r.leaseFor(r.latency)
 	for _, c := range append(r.clients, r.reader) {
 		c.ttl, c.latency = r.ttl, r.latency
 	}
 	return nil
 }
 
+// awaitProxies returns when each proxy serves calls: its store may not have answered it at its start.
+func (r *run) awaitProxies(ctx context.Context) error {
+	for i := range r.Proxies {
+		c := r.client(firstWitness+2*i, Manners{})
+		c.ttl = leastTTL
+		err := c.readAll(ctx, []read{func(ctx context.Context) (bool, error) { return c.readLock(ctx, ownKey(c.id)) }}, r.settle)
+		c.close()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leaseFor is how long leases are where a call takes so long: in whole milliseconds, as
+// the functions take them. On a machine that is busy they are less sharp, but never longer
+// than they are granted, or every end of one would look wrong.
+func (r *run) leaseFor(latency time.Duration) time.Duration {
+	ttl := max(leastTTL, r.Lease, (sharp * latency).Round(time.Millisecond))
+	if r.LongestLease > 0 {
+		ttl = min(ttl, r.LongestLease)
+	}
+	return ttl
+}
+
 // round lets the clients work, strikes, and reads everything when they have stopped.
 func (r *run) round(ctx context.Context, fault Fault) error {
-	ctx, cancel := context.WithTimeout(ctx, patience+3*roundTTLs*r.ttl)
+	ctx, cancel := context.WithTimeout(ctx, patience+3*roundTTLs*r.ttl+4*r.InDoubt)
 	defer cancel()
 	stop := make(chan struct{})
 	var working sync.WaitGroup
@@ -163,7 +196,8 @@ func (r *run) round(ctx context.Context, fault Fault) error {
 
 // strike lets the fault strike somewhere in the round, and the round go on after it.
 func (r *run) strike(ctx context.Context, fault Fault) error {
-	site := &Site{Proxies: r.Proxies, Redis: r.Redis, Random: r.random, TTL: r.ttl, recorder: r.recorder}
+	site := &Site{Proxies: r.Proxies, Redis: r.Redis, Random: r.random, TTL: r.ttl, recorder: r.recorder, run: r}
+	defer site.close()
 	whole := max(leastWork, roundTTLs*r.ttl)
 	before := site.between(whole/4, whole/2)
 	if err := pause(ctx, before); err != nil {

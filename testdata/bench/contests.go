@@ -11,7 +11,8 @@ func contests() []contest {
 	all = append(all, lockContests()...)
 	all = append(all, storeContests()...)
 	all = append(all, relayContests()...)
-	return append(all, sizeContests()...)
+	all = append(all, sizeContests()...)
+	return append(all, restartContests()...)
 }
 
 // lockContests take and free locks in memory.
@@ -121,4 +122,36 @@ func sizeContests() []contest {
 			contestants: []contestant{{name: "500 connections, each with one to PostgreSQL", at: proxyIdleUpstream, drive: idle(500)}, limit(24 << 10)},
 		},
 	}
+}
+
+// restartContests are about one restart of a durable store with 1,000,000 locks, which then
+// end, and 100,000 pools, which do not.
+func restartContests() []contest {
+	seen := func(name, unit string, value func(restart) float64, others ...contestant) contest {
+		return contest{
+			name: name, unit: unit, smaller: true, rounds: 1, takes: time.Second,
+			contestants: append([]contestant{{name: "1,000,000 locks, 100,000 pools", at: proxyRestarted, drive: afterRestart(value)}}, others...),
+		}
+	}
+	// pools is a server that never had the locks.
+	pools := func(value func(restart) float64) contestant {
+		return contestant{name: "the pools alone", at: proxyPools, drive: afterRestart(value)}
+	}
+	const mib = 1 << 20
+	answered := func(r restart) float64 { return r.answered.Seconds() }
+	peak := func(r restart) float64 { return float64(r.peak) / mib }
+	resident := func(r restart) float64 { return float64(r.resident) / mib }
+	full := func(r restart) float64 { return float64(r.full) / mib }
+	left := func(r restart) float64 { return float64(r.left) / mib }
+	over := pools(resident)
+	over.atLeast = 0.8
+	all := []contest{
+		seen("restart/answer", "s", answered, limit(2), pools(answered)), // from exec to the first answer
+		seen("restart/memory", "MiB", peak, pools(peak)),                 // the most until then
+		seen("restart/memory/over", "MiB", resident, over),               // when all locks are over
+		seen("restart/disk", "MiB", full, pools(full)),                   // of the data folder at the start
+		seen("restart/disk/over", "MiB", left, limit(24), pools(left)),   // and when all locks are over
+	}
+	all[0].takes = (restartTTL + restartRest) / 3 // all of it is done for the first, for three contestants
+	return all
 }

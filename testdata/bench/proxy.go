@@ -45,7 +45,8 @@ func (c proxy) start(ctx context.Context, l *lab, name string) (*server, error) 
 func (c proxy) config(ctx context.Context, l *lab, name string, port int) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "[pgwire]\nport = %d\nmax_connections = 20000\n[auth]\nmethod = \"trust\"\n", port)
-	fmt.Fprintf(&b, "[locks]\nenabled = true\nmax_ttl_ms = 3600000\n")
+	// One user has all the locks, more than one may have by default. They are counted all the same.
+	fmt.Fprintf(&b, "[locks]\nenabled = true\nmax_ttl_ms = 3600000\nmax_leases_per_user = 2000000\n")
 	if c.redis {
 		behind, err := l.server(ctx, redis)
 		if err != nil {

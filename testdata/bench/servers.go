@@ -23,6 +23,8 @@ const (
 	proxyMany         = "proxy-many"          // 1,000,000 live locks
 	proxyIdle         = "proxy-idle"          // for idle connections
 	proxyIdleUpstream = "proxy-idle-upstream" // for idle connections, PostgreSQL behind it
+	proxyRestarted    = "proxy-restarted"     // started on 1,000,000 locks and 100,000 pools
+	proxyPools        = "proxy-pools"         // started on 100,000 pools
 )
 
 // starters say how each server is started.
@@ -38,6 +40,8 @@ func starters() map[string]func(context.Context, *lab, string) (*server, error) 
 		proxyMany:         proxy{locks: 1_000_000}.start,
 		proxyIdle:         proxy{}.start,
 		proxyIdleUpstream: proxy{upstream: true}.start,
+		proxyRestarted:    full{locks: restartLocks}.start,
+		proxyPools:        full{}.start,
 	}
 }
 
@@ -47,6 +51,8 @@ type server struct {
 	port int
 	// grown is how many bytes its resident memory grew when it was filled with locks, for each.
 	grown float64
+	// restart is what full.start saw of it.
+	restart restart
 }
 
 // url is where to connect with SQL.

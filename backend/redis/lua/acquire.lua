@@ -1,11 +1,13 @@
--- acquire: ttl ms, retention ms, floor, server microseconds before which nothing is granted, what was judged, answered nonces...
--- -> GRANTED token expires_ms | HELD token | EXHAUSTED | EARLY | JUDGE | NOBEAT | LATE | GIVENUP
+-- acquire: ttl ms, retention ms, floor, server microseconds before which nothing is granted, what was judged,
+-- the longest lease in ms, answered nonces...
+-- -> GRANTED token expires_ms | HELD token | STRANGE value | EXHAUSTED | EARLY | JUDGE | NOBEAT | SEALED | LATE | GIVENUP
 --
 -- Fields of a lock: t its last token; r the retention that it was granted with, while it is not released.
-local ttl, retention, floor, earliest, judged = ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8]
-local fields = redis.pcall('HMGET', key, 't', 'r', record)
+local ttl, retention, floor, earliest, judged, longest = ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[9]
+local fields = try('HMGET', key, 't', 'r', record, 'x')
 if fields.err then return fields end -- the key is somebody else's
-local last, answer, held = fields[1] or '0', fields[3], live(fields[2])
+local last, answer = fields[1] or '0', fields[3]
+local held, odd = lease(last, fields[2], longest)
 
 if answer then
     local said = words(answer)
@@ -17,7 +19,9 @@ if answer then
     if not less(said[1], not_after) then return {'GIVENUP', now} end
 end
 if less(not_after, now) then return {'LATE', now} end
+if fields[4] then return decline('SEALED') end
 
+if odd then return decline('STRANGE', odd) end
 if held then return decline('HELD', last) end
 if less(now, earliest) then return decline('EARLY') end
 if last == '0' then
@@ -32,5 +36,5 @@ local expires = digits(now_ms + tonumber(ttl))
 local refused = first('HSET', key, 't', token, 'r', retention, record, not_after .. ' GRANTED ' .. token .. ' ' .. expires)
 if refused then return refused end
 redis.call('PEXPIRE', key, digits(tonumber(ttl) + tonumber(retention)))
-forget(9)
+forget(10)
 return {'GRANTED', now, token, expires}

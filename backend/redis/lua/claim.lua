@@ -1,12 +1,12 @@
 -- claim: n, capacity, gen for a new pool, '1' if it may be created, known gen, known seq,
 -- what was judged, answered nonces...
--- -> CLAIMED remaining gen seq | SHORT remaining gen seq | LOST | NOPOOL | JUDGE | NOBEAT | STRANGE units seq | LATE | GIVENUP
+-- -> CLAIMED remaining gen seq | SHORT remaining gen seq | LOST | NOPOOL | JUDGE | NOBEAT | STRANGE units seq | SEALED | LATE | GIVENUP
 --
 -- Fields of a pool: n its units, gen a random name of this life of it, seq the count of
 -- its changes. Whoever has seen a later state, or another life, than this one knows that
 -- acknowledged changes are lost.
 local n, capacity, new_gen, create, known_gen, known_seq, judged = ARGV[4], ARGV[5], ARGV[6], ARGV[7] == '1', ARGV[8], ARGV[9], ARGV[10]
-local fields = redis.pcall('HMGET', key, 'n', 'gen', 'seq', record)
+local fields = try('HMGET', key, 'n', 'gen', 'seq', record, 'x')
 if fields.err then return fields end -- the key is somebody else's
 local units, gen, seq, answer = fields[1], fields[2] or '', fields[3] or '0', fields[4]
 if strange(units, seq) then return refusal() or {'STRANGE', now, units, seq} end
@@ -17,6 +17,7 @@ if answer then
     return {said[2], now, said[3], gen, seq}
 end
 if less(not_after, now) then return {'LATE', now} end
+if fields[5] then return decline('SEALED') end
 
 if not units then
     local not_yet = unjudged(judged)

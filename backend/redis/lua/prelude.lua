@@ -9,12 +9,25 @@
 --
 -- The field '!' .. nonce of the hash is what the call was answered, as "not_after word ...", or
 -- "not_after x" for a call that was given up: then no copy of it may do anything.
+--
+-- The field x of a lock, a pool or a beat seals it: an export has told what it is, or an import is not
+-- complete. Calls are SEALED then and change nothing; on a sealed beat's master nothing new is made.
 
 local key, nonce, not_after, copied = KEYS[1], ARGV[1], ARGV[2], ARGV[3] == '1'
 local record = '!' .. nonce
 local ORPHAN_US = 60000000 -- how long after its not_after an answer nobody asked for is kept
 
 local function digits(number) return string.format('%.0f', number) end
+
+-- try is redis.pcall, with errors that begin with their word. Redis 6.2 puts the place in the script before some, and
+-- gives some as they go over the wire.
+local function try(...)
+    local reply = redis.pcall(...)
+    if type(reply) == 'table' and reply.err then
+        reply.err = string.match(string.gsub(reply.err, '^@user_script: %d+: ', ''), '^%-?([^\r\n]*)')
+    end
+    return reply
+end
 
 local time = redis.call('TIME')
 local now = time[1] .. string.rep('0', 6 - #time[2]) .. time[2]
@@ -29,12 +42,12 @@ local function less(a, b)
     return a < b
 end
 
--- strange tells whether a pool has values that no script of ours writes, '-3' or '07' say. To less, which
--- knows plain numbers only, they would be any number at all.
-local function strange(units, seq)
-    local function plain(text) return text == '0' or string.find(text, '^[1-9]%d*$') and not less('9223372036854775807', text) end
-    return units and not (plain(units) and plain(seq))
-end
+-- plain tells whether text is a whole number from 0 on as Redis writes it. To less, which knows no others,
+-- '-3' or '07' would be any number at all.
+local function plain(text) return text == '0' or string.find(text, '^[1-9]%d*$') and not less('9223372036854775807', text) end
+
+-- strange tells whether a pool has values that no script of ours writes.
+local function strange(units, seq) return units and not (plain(units) and plain(seq)) end
 
 local function words(text)
     local list = {}
@@ -45,39 +58,31 @@ end
 -- first is the first write of a script. If Redis refuses it (no memory, a replica, a full disk)
 -- that is the script's reply and nothing has changed. What a script writes after it is not refused.
 local function first(...)
-    local reply = redis.pcall(...)
-    if type(reply) ~= 'table' or not reply.err then return end
-    -- Redis 6.2 gives some errors as they go over the wire.
-    reply.err = string.match(reply.err, '^%-?([^\r\n]*)')
-    return reply
+    local reply = try(...)
+    if type(reply) == 'table' and reply.err then return reply end
 end
 
 -- refusal is for answers that write nothing: a write of nothing, which a server that is no
 -- master or cannot write refuses. Its data may be old: no answer may rest on it.
 local function refusal() return first('HDEL', key, '!') end
 
--- unjudged is for what would be wrong on a server without its data: making a pool, granting a lock without a
--- token. It gives an answer unless this process with this history is the one that the proxy has judged
--- (a connection proves neither) and the beat that tells of its data is still there. It changes nothing.
--- judged is 'run_id replid beat key-of-the-beat'. That key is read without being declared: it is on this
--- master, but seldom in the slot of the script's own key.
-local function unjudged(judged)
-    local run, repl, name, beat = string.match(judged, '^(%S+) (%S+) (%S+) (.*)$')
-    if not run then return {'JUDGE', now} end
-    local server, replication = redis.pcall('INFO', 'server'), redis.pcall('INFO', 'replication')
-    if type(server) == 'table' then return server end
-    if type(replication) == 'table' then return replication end
-    if not string.find(server, '\nrun_id:' .. run .. '\r', 1, true) then return {'JUDGE', now} end
-    if not string.find(replication, '\nmaster_replid:' .. repl .. '\r', 1, true) then return {'JUDGE', now} end
-    local gen = redis.pcall('HMGET', beat, 'gen')
-    if gen.err then return {err = 'TRYAGAIN the beat of this master cannot be read: ' .. gen.err} end
-    if not gen[1] then return refusal() or {'NOBEAT', now} end
-    if gen[1] ~= name then return {'JUDGE', now} end
-end
-
 -- live tells whether the lock has a holder; retention is its field r. A key lives for lease +
 -- retention: no deadline is stored, because MIGRATE carries times to live but not clocks.
 local function live(retention) return retention and redis.call('PTTL', key) > tonumber(retention) end
+
+-- lease is live, for a lock that anybody may have written to: of one with values that no script of ours
+-- writes nothing can be told, and the second result says what they are. longest is the greatest max_ttl, in ms,
+-- that any proxy ever had.
+local function lease(last, retention, longest)
+    if not plain(last) then return nil, 't=' .. last end
+    if not retention then return false end
+    if not plain(retention) then return nil, 'r=' .. retention end
+    local alive = redis.call('PTTL', key)
+    if alive < 0 then return nil, 'ttl=-1' end
+    local left = alive - tonumber(retention)
+    if left > tonumber(longest) then return nil, 'lease=' .. digits(left) end
+    return left > 0
+end
 
 -- free ends a lease. Without r no step of the clock makes it a live one again.
 local function free(retention)
@@ -87,7 +92,7 @@ end
 
 -- keep makes a hash that holds notes only, no lock and no pool, go away by itself.
 local function keep()
-    if redis.call('PTTL', key) == -1 and redis.call('HEXISTS', key, 'n') == 0 then
+    if redis.call('PTTL', key) == -1 and redis.call('HEXISTS', key, 'n') == 0 and redis.call('HEXISTS', key, 't') == 0 then
         redis.call('PEXPIRE', key, digits(math.max(tonumber(not_after) - tonumber(now), 0) / 1000 + ORPHAN_US / 1000))
     end
 end
@@ -101,6 +106,26 @@ local function decline(...)
     if refused then return refused end
     keep()
     return {reply[1], now, unpack(reply, 2)}
+end
+
+-- unjudged is for what would be wrong on a server without its data: making a pool, granting a lock without a
+-- token. It gives an answer unless this process with this history is the one that the proxy has judged
+-- (a connection proves neither) and the beat that tells of its data is still there. It changes nothing.
+-- judged is 'run_id replid beat key-of-the-beat'. That key is read without being declared: it is on this
+-- master, but seldom in the slot of the script's own key.
+local function unjudged(judged)
+    local run, repl, name, beat = string.match(judged, '^(%S+) (%S+) (%S+) (.*)$')
+    if not run then return {'JUDGE', now} end
+    local server, replication = try('INFO', 'server'), try('INFO', 'replication')
+    if type(server) == 'table' then return server end
+    if type(replication) == 'table' then return replication end
+    if not string.find(server, '\nrun_id:' .. run .. '\r', 1, true) then return {'JUDGE', now} end
+    if not string.find(replication, '\nmaster_replid:' .. repl .. '\r', 1, true) then return {'JUDGE', now} end
+    local gen = try('HMGET', beat, 'gen', 'x')
+    if gen.err then return {err = 'TRYAGAIN the beat of this master cannot be read: ' .. gen.err} end
+    if gen[2] then return decline('SEALED') end
+    if not gen[1] then return refusal() or {'NOBEAT', now} end
+    if gen[1] ~= name then return {'JUDGE', now} end
 end
 
 -- forget drops the answers that have arrived, whose nonces are ARGV[from] and on, and of

@@ -1,21 +1,24 @@
--- release: token, answered nonces...
--- -> YES token | NO token | LATE | GIVENUP
-local token = ARGV[4]
-local fields = redis.pcall('HMGET', key, 't', 'r', record)
+-- release: token, the longest lease in ms, answered nonces...
+-- -> YES token | NO token | STRANGE value | SEALED | LATE | GIVENUP
+local token, longest = ARGV[4], ARGV[5]
+local fields = try('HMGET', key, 't', 'r', record, 'x')
 if fields.err then return fields end -- the key is somebody else's
 local last, retention, answer = fields[1] or '0', fields[2], fields[3]
 if answer then
-    local word = words(answer)[2]
-    if word == 'x' then return {'GIVENUP', now} end
-    return {word, now, last}
+    local said = words(answer)
+    if said[2] == 'x' then return {'GIVENUP', now} end
+    return {said[2], now, said[3] or last}
 end
 if less(not_after, now) then return {'LATE', now} end
+if fields[4] then return decline('SEALED') end
 
-if not (token == last and live(retention)) then return decline('NO', last) end
+local held, odd = lease(last, retention, longest)
+if odd then return decline('STRANGE', odd) end
+if not (token == last and held) then return decline('NO', last) end
 -- The write of nothing first: no write after it is refused, so a lock can be released when there is no memory.
 local refused = refusal()
 if refused then return refused end
 free(retention)
 redis.call('HSET', key, record, not_after .. ' YES')
-forget(5)
+forget(6)
 return {'YES', now, last}

@@ -1,7 +1,7 @@
 -- restock: n, known gen, known seq, what was judged, answered nonces...
--- -> RESTOCKED remaining gen seq | NOPOOL | OVERFLOW | LOST | JUDGE | NOBEAT | STRANGE units seq | LATE | GIVENUP
+-- -> RESTOCKED remaining gen seq | NOPOOL | OVERFLOW | LOST | JUDGE | NOBEAT | STRANGE units seq | SEALED | LATE | GIVENUP
 local n, known_gen, known_seq, judged = ARGV[4], ARGV[5], ARGV[6], ARGV[7]
-local fields = redis.pcall('HMGET', key, 'n', 'gen', 'seq', record)
+local fields = try('HMGET', key, 'n', 'gen', 'seq', record, 'x')
 if fields.err then return fields end -- the key is somebody else's
 local units, gen, seq, answer = fields[1], fields[2] or '', fields[3] or '0', fields[4]
 if strange(units, seq) then return refusal() or {'STRANGE', now, units, seq} end
@@ -12,6 +12,7 @@ if answer then
     return {said[2], now, said[3], gen, seq}
 end
 if less(not_after, now) then return {'LATE', now} end
+if fields[5] then return decline('SEALED') end
 
 if not units then
     local not_yet = unjudged(judged) -- a pool that is gone with everything else is not one that never was

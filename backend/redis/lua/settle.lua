@@ -4,10 +4,11 @@
 -- Ends a call whose answer did not arrive: what it was answered is told or undone, or else no
 -- copy of it will do anything any more.
 local undo, taken = ARGV[4] == '1', ARGV[5]
-local fields = redis.pcall('HMGET', key, record, 't', 'r', 'n')
+local fields = try('HMGET', key, record, 't', 'r', 'n', 'x')
 if fields.err then return fields end -- the key is somebody else's
 local answer, last, retention, units = fields[1], fields[2] or '0', fields[3], fields[4]
 local gone = not_after .. ' x'
+if fields[5] then undo = false end -- sealed: what was applied is exported so
 
 -- The write of nothing first: it needs no memory, and what is written after it is not refused.
 local refused = refusal()

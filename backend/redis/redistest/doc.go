@@ -3,7 +3,7 @@
 // folder on a free port of the loopback interface, and can be killed, stopped,
 // continued and started again on what it left on disk.
 //
-// URL finds any Redis, for tests that only talk to one. Start and the others are
+// EnvServer chooses another server program. URL finds any Redis, for tests that only talk to one. Start and the others are
 // for tests that do something to the server, so they always run their own.
 //
 //	url.go       which Redis a test gets
@@ -11,7 +11,7 @@
 //	link.go     a network between client and server that misbehaves on demand
 //	replica.go   replicas and Sentinels
 //	clock.go    a server whose clock can be stepped
-//	cluster.go   a Cluster of masters, and moving its slots
+//	cluster.go   a Cluster, with or without replicas, and moving its slots
 //
 // Nothing here skips a test: without a Redis it fails and says how to get one.
 package redistest

@@ -91,3 +91,23 @@ func TestALinkDelaysOneAnswer(t *testing.T) {
 		t.Errorf("%d connections, want 1", n)
 	}
 }
+
+// A replica that was cut off takes over without what its master did since.
+func TestAReplicaOfAClusterTakesOver(t *testing.T) {
+	c := StartClusterWithReplicas(t, 3)
+	i := c.Owner("k")
+	c.Masters[i].Do("SET", "k", "old")
+	c.Replicas[i].AwaitOffset(c.Masters[i])
+	c.CutOff(i)
+	c.Masters[i].Do("SET", "k", "new")
+	c.Masters[i].Kill()
+	c.AwaitFailover(i)
+	if got := c.Masters[i].Do("GET", "k"); got != "old" {
+		t.Errorf("k is %v, want old", got)
+	}
+	j := (i + 1) % 3
+	c.Failover(j)
+	if role := c.Replicas[j].Info(t.Context(), "role"); role != "slave" {
+		t.Errorf("after a failover in good order the old master is %q", role)
+	}
+}

@@ -69,7 +69,7 @@ func (s *Server) Promote() {
 // this name and fails over after a second.
 func StartSentinel(t testing.TB, name string, master *Server) *Server {
 	t.Helper()
-	s := prepare(t, "redis-server", []string{
+	s := prepare(t, freePort(t), []string{
 		fmt.Sprintf("sentinel monitor %s 127.0.0.1 %d 1", name, master.Port),
 		fmt.Sprintf("sentinel down-after-milliseconds %s 1000", name),
 		fmt.Sprintf("sentinel failover-timeout %s 10000", name),

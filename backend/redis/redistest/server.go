@@ -56,20 +56,20 @@ func Start(t testing.TB, lines ...string) *Server {
 // StartEnv is Start with additional variables for the process, LD_PRELOAD say.
 func StartEnv(t testing.TB, env []string, lines ...string) *Server {
 	t.Helper()
-	s := prepare(t, "redis-server", lines)
+	s := prepare(t, freePort(t), lines)
 	s.env = env
 	s.launch()
 	return s
 }
 
 // prepare makes a server that is not running yet.
-func prepare(t testing.TB, name string, lines []string, args ...string) *Server {
+func prepare(t testing.TB, port int, lines []string, args ...string) *Server {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "redis") //nolint:usetesting // the path of a unix socket has to be short
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{Dir: dir, Port: freePort(t), t: t, name: program(t, name), args: args, lines: lines}
+	s := &Server{Dir: dir, Port: port, t: t, name: program(t), args: args, lines: lines}
 	s.admin = redis.NewClient(&redis.Options{Addr: s.Addr(), Protocol: 2, MaxRetries: -1, ContextTimeoutEnabled: true, DisableIdentity: true})
 	t.Cleanup(func() {
 		s.admin.Close()
@@ -89,7 +89,7 @@ func prepare(t testing.TB, name string, lines []string, args ...string) *Server 
 func (s *Server) launch() {
 	s.t.Helper()
 	config := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %s\nunixsocket %s\nsave \"\"\nappendonly no\n", s.Port, s.Dir, s.Socket())
-	config += "enable-debug-command yes\nrepl-diskless-sync-delay 0\n"
+	config += "repl-diskless-sync-delay 0\n" + s.debugging()
 	if s.isSentinel() {
 		config = fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %s\n", s.Port, s.Dir)
 	}
@@ -109,6 +109,18 @@ func (s *Server) launch() {
 	})
 }
 
+// debugging allows the command DEBUG, where that has to be said.
+func (s *Server) debugging() string {
+	version, err := exec.CommandContext(s.t.Context(), s.name, "--version").Output()
+	if err != nil {
+		s.t.Fatalf("%s --version: %v", s.name, err)
+	}
+	if strings.Contains(string(version), " v=6.") {
+		return ""
+	}
+	return "enable-debug-command yes\n"
+}
+
 func (s *Server) isSentinel() bool { return len(s.args) > 0 }
 
 // Addr is host:port.
@@ -119,6 +131,19 @@ func (s *Server) URL() string { return "redis://" + s.Addr() + "/0" }
 
 // Socket is the path of the unix socket that it listens on too.
 func (s *Server) Socket() string { return filepath.Join(s.Dir, "s") }
+
+// AOF is the file or folder of the append-only file.
+func (s *Server) AOF() string {
+	if folder := filepath.Join(s.Dir, "appendonlydir"); exists(folder) {
+		return folder
+	}
+	return filepath.Join(s.Dir, "appendonly.aof")
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
 
 // Admin is a client for what the test itself does to the server.
 func (s *Server) Admin() *redis.Client { return s.admin }
@@ -136,7 +161,9 @@ func (s *Server) Login(password string) {
 func (s *Server) EnableTLS(certFile, keyFile string) (port int) {
 	s.t.Helper()
 	port = freePort(s.t)
-	s.Do("CONFIG", "SET", "tls-auth-clients", "no", "tls-ca-cert-file", certFile, "tls-cert-file", certFile, "tls-key-file", keyFile, "tls-port", port)
+	for _, set := range [][]any{{"tls-auth-clients", "no"}, {"tls-ca-cert-file", certFile}, {"tls-cert-file", certFile}, {"tls-key-file", keyFile}, {"tls-port", port}} {
+		s.Do(append([]any{"CONFIG", "SET"}, set...)...)
+	}
 	return port
 }
 

@@ -1,6 +1,7 @@
 package redistest
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"os/exec"
@@ -14,6 +15,10 @@ import (
 // EnvURL names a Redis for the tests that can share one. They use name spaces of
 // their own and leave its configuration alone.
 const EnvURL = "RAISIN_TEST_REDIS_URL"
+
+// EnvServer is the path of the server that tests start instead of the installed redis-server: another
+// version, or a valkey-server.
+const EnvServer = "RAISIN_TEST_REDIS_SERVER"
 
 const howToGet = "there is no Redis to test with: set " + EnvURL + " or start a Docker engine (tests that kill or stop their server need the next one), " +
 	"or install redis-server (Debian and Ubuntu: apt-get install redis-server)"
@@ -54,10 +59,10 @@ func startContainer(t testing.TB) (url string) {
 	return "redis://" + c.Addr + "/0"
 }
 
-// program is the path of redis-server or of one of its companions.
-func program(t testing.TB, name string) string {
+// program is the path of the server.
+func program(t testing.TB) string {
 	t.Helper()
-	path, err := exec.LookPath(name)
+	path, err := exec.LookPath(cmp.Or(os.Getenv(EnvServer), "redis-server"))
 	if err != nil {
 		t.Fatal(howToGet)
 	}

@@ -1,0 +1,222 @@
+package pgwire
+
+import (
+	"context"
+	"errors"
+	"raisinproxy/pgwire/drive"
+	"raisinproxy/pgwire/upstream"
+	"raisinproxy/pgwire/wire"
+	"raisinproxy/planner"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// proxied is a session with a PostgreSQL behind it.
+type proxied struct {
+	*session
+	// before is the transaction while the upstream is not open: nothing but this file and held.go read it. See
+	// transactionState.
+	unopened block
+	up       *upstream.Conn
+	conv     *upstream.Conversation
+
+	held       held
+	procedures procedures
+
+	long            int // bytes that are missing of a message that is passed on as it arrives
+	parameters      []wire.Parameter
+	identity        string            // what the upstream connection is opened with
+	database        string            // that the client has asked for
+	replicates      bool              // the connection is for replication
+	greeted         map[string]string // the settings that the client was told at first
+	welcome         []*pgconn.Notice  // what the upstream had to say to a new connection
+	upstreamTimeout time.Duration     // its statement_timeout, when it was last asked
+	settingsStale   bool              // something went there since the settings were asked for that calls depend on
+	mustAbort       bool              // an error of the proxy's has to abort its transaction
+	ahead           bool              // standard and text are those of the open series, and not reported yet
+	unreported      *heldParameters   // what a batch has changed; nil: what the upstream reports is passed on at once
+	// unnamedVoid and portalVoid: one of the proxy's took the place of the upstream's unnamed statement
+	// or portal, which is there still and must not come back.
+	unnamedVoid, portalVoid bool
+	seen                    upstream.Marks // of the upstream's session, when they were last looked at
+	heldBegin               string         // the BEGIN that was held back while the upstream is not open
+}
+
+func newProxied(s *session) *proxied {
+	p := &proxied{session: s, up: upstream.NewConn(), unopened: block{s: s}}
+	p.conv = upstream.NewConversation(p.up, listener{p})
+	return p
+}
+
+// begin opens the upstream, or finds out how it will greet the client.
+func (s *proxied) begin(parameters []wire.Parameter) error { return s.prepareUpstream(parameters) }
+
+func (s *proxied) processID() int32 {
+	if !s.up.IsOpened() || s.server.cfg.Upstream.FirstUse {
+		return 0
+	}
+	return int32(s.up.PID())
+}
+
+func (s *proxied) before() drive.Verdict {
+	if s.mustAbort {
+		return needAbort
+	}
+	if s.long > 0 {
+		s.passLong()
+		if s.long > 0 {
+			return needInput
+		}
+	}
+	return ourTurn
+}
+
+func (s *proxied) partial() drive.Verdict { return s.startLong() }
+
+func (s *proxied) dispatch(kind byte, body []byte) drive.Verdict { return s.route(kind, body) }
+
+// consult does what stands between a frame and its answer. An error of it ends the session.
+func (s *proxied) consult(v drive.Verdict) bool {
+	err := s.clear(v)
+	if err != nil {
+		s.giveUp(err)
+	}
+	return err == nil
+}
+
+// transactionState has one owner: the upstream as soon as that is open, by what its answers tell, and before what
+// ran here. While the upstream owes answers it is not known: see turn.
+func (s *proxied) transactionState() wire.TxState {
+	if !s.up.IsOpened() {
+		return s.unopened.state
+	}
+	state := s.up.TxState()
+	if state == wire.InBlock && s.mustAbort {
+		return wire.FailedBlock // before anything else happens
+	}
+	return state
+}
+
+func (s *proxied) ensureTransaction() {
+	if !s.up.IsOpened() {
+		s.unopened.beginImplicit()
+	}
+}
+
+func (s *proxied) endImplicit() {
+	switch {
+	case !s.up.IsOpened():
+		s.unopened.endImplicit()
+	case !s.up.IsOpen() && s.txState() == wire.NoTransaction:
+		s.endPortals()
+		s.endUnit(false)
+	}
+}
+
+func (s *proxied) abortTransaction() {
+	if !s.up.IsOpened() {
+		s.unopened.abort()
+		return
+	}
+	inPipeline, state := s.up.IsOpen(), s.up.TxState()
+	s.mustAbort = inPipeline || state == wire.InBlock
+	if !inPipeline && state == wire.NoTransaction {
+		s.endPortals() // what becomes of them else the upstream tells
+	}
+}
+
+func (s *proxied) controlTransaction(st *planner.Statement, t *planner.Transaction) (tag string, err error) {
+	return s.controlHeld(st, t)
+}
+
+// answerFailure answers an error of the upstream's. What comes after a lost connection ends the session.
+func (s *proxied) answerFailure(err error) bool {
+	if errors.Is(err, upstream.ErrLost) || errors.Is(err, errSeriesFailed) {
+		return true
+	}
+	theirs, ok := errors.AsType[*upstream.Error](err)
+	if !ok || !theirs.IsOrdinary() {
+		return ok // its last words, which end the session
+	}
+	theirs.Response.Detail = withDetail(theirs.Response.Detail, s.view.text.Best(s.undoUnit()))
+	s.client.Out.Message(&theirs.Response)
+	s.client.Out.Due = true
+	s.abortTransaction()
+	s.mustAbort = false // it has done so itself
+	return true
+}
+
+func (s *proxied) refreshSettings() { s.refreshFromUpstream() }
+
+// beforeCall: the settings are asked for before a statement with calls, and stay for it.
+func (s *proxied) beforeCall() {}
+
+// reportSettings: the upstream does.
+func (s *proxied) reportSettings() {}
+
+func (s *proxied) statementTimeout() time.Duration {
+	if !s.up.IsOpened() {
+		return s.view.vars.StatementTimeout()
+	}
+	return s.upstreamTimeout
+}
+
+func (s *proxied) refuses(st *planner.Statement) error {
+	switch {
+	case s.executesWithin(st):
+		return errExecuteWithin
+	case s.preparesOurs(st) && !isPrepared(st.Action): // one of the proxy's says so when it runs
+		return errStatementExists(st.Prepares)
+	case isEmptyBranch(st):
+		return errEmptyBranch
+	}
+	return nil
+}
+
+func (s *proxied) turnToAsk() drive.Verdict { return s.mixedTurn() }
+
+func (s *proxied) runSplit(p *portal, maxRows int, describe bool) error {
+	return s.runMixed(p, maxRows, describe)
+}
+
+func (s *proxied) prepareSplit(st *planner.Statement, a *planner.PrepareMixed) error {
+	return s.prepareMixed(st, a)
+}
+
+func (s *proxied) hasStatement(name string) (bool, error) {
+	if !s.up.Marks().Named {
+		return false, nil
+	}
+	return s.upstreamHas(name, statementsThere)
+}
+
+func (s *proxied) hasPortal(name string) (bool, error) {
+	if !s.up.Marks().Portals {
+		return false, nil
+	}
+	return s.upstreamHas(name, portalsThere)
+}
+
+func (s *proxied) shadowStatement()      { s.unnamedVoid = true }
+func (s *proxied) shadowPortal()         { s.portalVoid = true }
+func (s *proxied) closePortal(p *portal) { s.closeUpstream(p) }
+
+func (s *proxied) source() drive.Source {
+	if !s.up.IsOpened() {
+		return s.client.Direct()
+	}
+	return s.up
+}
+
+// settle lets the upstream answer. Of a series without its Sync PostgreSQL sends nothing either.
+func (s *proxied) settle() {
+	if s.up.Owes() && (s.broken != nil || !s.up.IsOpen()) {
+		_ = s.client.Waiting(func(context.Context) error { return s.up.Settle() })
+	}
+}
+
+func (s *proxied) hangUpUpstream() {
+	s.client.SetOther(nil)
+	s.up.Stop()
+}

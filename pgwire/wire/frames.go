@@ -1,0 +1,78 @@
+package wire
+
+import (
+	"encoding/binary"
+	"raisinproxy/sqlfuncs/pgerr"
+)
+
+// The transaction status in ReadyForQuery.
+const (
+	StatusIdle   = 'I'
+	StatusBlock  = 'T'
+	StatusFailed = 'E'
+)
+
+// TxState is the state of a session's transaction: more than ReadyForQuery tells.
+type TxState int
+
+// The states of a transaction.
+const (
+	NoTransaction       TxState = iota
+	ImplicitTransaction         // of one statement, one Query, or one pipeline up to its Sync
+	InBlock                     // after BEGIN
+	FailedBlock                 // after an error in one
+)
+
+// Status is what ReadyForQuery tells of a state.
+func (t TxState) Status() byte {
+	switch t {
+	case InBlock:
+		return StatusBlock
+	case FailedBlock:
+		return StatusFailed
+	}
+	return StatusIdle
+}
+
+// FrameLength is that of a frame with its type, as its header tells.
+func FrameLength(frame []byte) int { return 1 + int(binary.BigEndian.Uint32(frame[1:])) }
+
+// IsBulk says whether a frame is data, about which nothing is to be noted.
+func IsBulk(kind byte) bool { return kind == 'D' || kind == 'd' }
+
+// HasRows says whether data is among these frames, the last of which may be cut.
+func HasRows(frames []byte) bool {
+	for len(frames) > 0 {
+		if IsBulk(frames[0]) {
+			return true
+		}
+		if len(frames) < FrameHeader || FrameLength(frames) > len(frames) {
+			return false
+		}
+		frames = frames[FrameLength(frames):]
+	}
+	return false
+}
+
+// EndsSession says whether an error is one after which the connection is closed.
+func EndsSession(body []byte) bool {
+	const severity = 'V' // not translated, unlike S
+	m := Body{Rest: body}
+	for field := m.Byte(); field != 0; field = m.Byte() {
+		value := m.Text()
+		if field == severity {
+			return string(value) == pgerr.SeverityFatal || string(value) == pgerr.SeverityPanic
+		}
+	}
+	return false
+}
+
+// Split cuts whole frames.
+func Split(frames []byte) (all [][]byte) {
+	for len(frames) >= FrameHeader {
+		length := FrameLength(frames)
+		all = append(all, frames[:length])
+		frames = frames[length:]
+	}
+	return all
+}

@@ -1,0 +1,77 @@
+package wire
+
+import (
+	"raisinproxy/planner"
+	"raisinproxy/sqlfuncs/datum"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+)
+
+// ReadTypes reads a ParameterDescription.
+func ReadTypes(body []byte) []datum.Type {
+	m := Body{Rest: body}
+	types := make([]datum.Type, m.Count())
+	for i := range types {
+		types[i] = datum.Type(m.Int32())
+	}
+	return types
+}
+
+// ReadColumns reads a RowDescription.
+func ReadColumns(body []byte) []planner.Column {
+	m := Body{Rest: body}
+	columns := make([]planner.Column, m.Count())
+	for i := range columns {
+		columns[i].Name = string(m.Text())
+		m.Bytes(6) // table and column there
+		columns[i].Type = datum.Type(m.Int32())
+		m.Bytes(2) // length
+		columns[i].Typmod = m.Int32()
+		m.Bytes(2) // format
+	}
+	return columns
+}
+
+// ReadRow reads a DataRow. NULL is nil, an empty value is not. The values lie in the message.
+func ReadRow(body []byte) [][]byte {
+	m := Body{Rest: body}
+	row := make([][]byte, m.Count())
+	for i := range row {
+		if length := m.Int32(); length >= 0 {
+			row[i] = m.Bytes(int(length))
+			if row[i] == nil {
+				row[i] = []byte{}
+			}
+		}
+	}
+	return row
+}
+
+// Oids are types as messages name them.
+func Oids(types []datum.Type) []uint32 {
+	out := make([]uint32, len(types))
+	for i, t := range types {
+		out[i] = uint32(t)
+	}
+	return out
+}
+
+// RawValue is a parameter as the client sent it: in its format and encoding.
+type RawValue struct {
+	Format int16
+	Value  []byte // nil: NULL
+}
+
+// BindRaw is a Bind of the client's parameters as they came, and of hidden ones in binary.
+func BindRaw(portal, statement string, raw []RawValue, hidden [][]byte, result []int16) *pgproto3.Bind {
+	b := &pgproto3.Bind{DestinationPortal: portal, PreparedStatement: statement, ResultFormatCodes: result}
+	for _, v := range raw {
+		b.ParameterFormatCodes = append(b.ParameterFormatCodes, v.Format)
+		b.Parameters = append(b.Parameters, v.Value)
+	}
+	for _, v := range hidden {
+		b.ParameterFormatCodes = append(b.ParameterFormatCodes, BinaryFormat)
+		b.Parameters = append(b.Parameters, v)
+	}
+	return b
+}
