@@ -167,6 +167,7 @@ func TestRestoredStoreThatContinues(t *testing.T) {
 	to := m.mustBackup(t, s)
 	m.clock.Advance(time.Hour)
 	last := acquire(t, s, "k", time.Hour)
+	m.clock.StepWall(-30 * time.Minute) // it was ahead
 	to.maxTTL, to.goOn = time.Hour, true
 	to.open(t).Close() // the first start alone knows that it is one
 	restored := to.open(t)
@@ -352,67 +353,78 @@ func TestBackupOfAPoisonedStore(t *testing.T) {
 }
 
 // hung is a disk that does not answer until open is called.
-func hung(m *machine) (to *machine, waits chan struct{}, open func()) {
+func hung(m *machine) (to *machine, open func()) {
 	to = m.spare()
-	waits, opened := make(chan struct{}), make(chan struct{})
-	var once sync.Once
+	opened := make(chan struct{})
 	to.meet = func(op errorfs.Op) error {
 		if strings.HasSuffix(op.Path, "LEDGER") && op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
-			once.Do(func() { close(waits) })
 			<-opened
 		}
 		return nil
 	}
-	return to, waits, func() { close(opened) }
+	return to, func() { close(opened) }
 }
 
 // A disk that hangs under a backup holds up neither callers nor the end of the store, but
 // the next backup.
 func TestBackupOnADiskThatHangs(t *testing.T) {
-	m := newMachine()
-	s := m.open(t)
-	claim(t, s, "p", 1, 10)
-	to, waits, open := hung(m)
-	backup := call(func() (BackupReport, error) { return to.backupTo(t.Context(), s) })
-	<-waits
-	if left := claim(t, s, "p", 1, 10).Remaining; left != 8 {
-		t.Errorf("%d are left", left)
-	}
-	if _, err := m.spare().backupTo(t.Context(), s); !errors.Is(err, ErrBackupRuns) {
-		t.Errorf("the second backup: %v, want ErrBackupRuns", err)
-	}
-	if err := s.Close(); err != nil {
-		t.Errorf("Close: %v", err)
-	}
-	open()
-	if r := <-backup; !errors.Is(r.err, backend.ErrUnavailable) {
-		t.Errorf("the backup: %v, want that the store is closed", r.err)
-	}
-	if _, err := to.disk.Stat(dataDir); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a folder is left: %v", err)
-	}
-	if _, err := m.spare().backupTo(t.Context(), s); !errors.Is(err, backend.ErrUnavailable) {
-		t.Errorf("a backup of a closed store: %v", err)
-	}
+	inBubble(t, "hung", func(t *testing.T) {
+		m := newMachine()
+		s := m.open(t)
+		claim(t, s, "p", 1, 10)
+		to, open := hung(m)
+		backup := call(func() (BackupReport, error) { return to.backupTo(t.Context(), s) })
+		synctest.Wait() // it is read as far as it can be
+		if left := claim(t, s, "p", 1, 10).Remaining; left != 8 {
+			t.Errorf("%d are left", left)
+		}
+		if _, err := m.spare().backupTo(t.Context(), s); !errors.Is(err, ErrBackupRuns) {
+			t.Errorf("the second backup: %v, want ErrBackupRuns", err)
+		}
+		closed := call(func() (int, error) { return 0, s.Close() })
+		synctest.Wait()
+		select {
+		case r := <-closed:
+			if r.err != nil {
+				t.Errorf("Close: %v", r.err)
+			}
+		default:
+			t.Error("the disk of the backup holds up the end of the store")
+		}
+		open()
+		if r := <-backup; !errors.Is(r.err, backend.ErrUnavailable) {
+			t.Errorf("the backup: %v, want that the store is closed", r.err)
+		}
+		if _, err := to.disk.Stat(dataDir); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("a folder is left: %v", err)
+		}
+		if _, err := m.spare().backupTo(t.Context(), s); !errors.Is(err, backend.ErrUnavailable) {
+			t.Errorf("a backup of a closed store: %v", err)
+		}
+	})
 }
 
 // Nor does it hold up the end of a store that is poisoned.
 func TestBackupOfAStoreThatIsPoisonedMeanwhile(t *testing.T) {
-	m := newMachine()
-	s := m.open(t)
-	claim(t, s, "p", 1, 100)
-	to, waits, open := hung(m)
-	backup := call(func() (BackupReport, error) { return to.backupTo(t.Context(), s) })
-	<-waits
-	for range 20 { // so that it is being read, most likely
-		claim(t, s, "p", 1, 100)
-	}
-	s.journal.poison(syscall.EIO)
-	<-s.journal.ended
-	open()
-	if r := <-backup; !errors.Is(r.err, backend.ErrUnwritable) || !errors.Is(r.err, syscall.EIO) {
-		t.Errorf("the backup: %v, want ErrUnwritable and the cause", r.err)
-	}
+	inBubble(t, "hung", func(t *testing.T) {
+		m := newMachine()
+		s := m.open(t)
+		claim(t, s, "p", 1, 10)
+		to, open := hung(m)
+		backup := call(func() (BackupReport, error) { return to.backupTo(t.Context(), s) })
+		synctest.Wait() // it is read as far as it can be
+		s.journal.poison(syscall.EIO)
+		synctest.Wait()
+		select {
+		case <-s.journal.ended:
+		default:
+			t.Error("the disk of the backup holds up the end of the store")
+		}
+		open()
+		if r := <-backup; !errors.Is(r.err, backend.ErrUnwritable) || !errors.Is(r.err, syscall.EIO) {
+			t.Errorf("the backup: %v, want ErrUnwritable and the cause", r.err)
+		}
+	})
 }
 
 // A store is not closed under somebody who reads it.
@@ -442,25 +454,27 @@ func TestCloseWaitsForAReader(t *testing.T) {
 }
 
 func TestBackupThatIsTakenBack(t *testing.T) {
-	m := newMachine()
-	s := m.open(t)
-	claim(t, s, "p", 1, 10)
-	to, waits, open := hung(m)
-	ctx, cancel := context.WithCancel(t.Context())
-	backup := call(func() (BackupReport, error) { return to.backupTo(ctx, s) })
-	<-waits
-	cancel()
-	open()
-	if r := <-backup; !errors.Is(r.err, context.Canceled) {
-		t.Errorf("the backup: %v", r.err)
-	}
-	if _, err := to.disk.Stat(dataDir); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a folder is left: %v", err)
-	}
-	to = m.mustBackup(t, s) // and there may be another
-	if left := remaining(t, to.open(t)); left != 9 {
-		t.Errorf("%d are left", left)
-	}
+	inBubble(t, "hung", func(t *testing.T) {
+		m := newMachine()
+		s := m.open(t)
+		claim(t, s, "p", 1, 10)
+		to, open := hung(m)
+		ctx, cancel := context.WithCancel(t.Context())
+		backup := call(func() (BackupReport, error) { return to.backupTo(ctx, s) })
+		synctest.Wait()
+		cancel()
+		open()
+		if r := <-backup; !errors.Is(r.err, context.Canceled) {
+			t.Errorf("the backup: %v", r.err)
+		}
+		if _, err := to.disk.Stat(dataDir); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("a folder is left: %v", err)
+		}
+		to = m.mustBackup(t, s) // and there may be another
+		if left := remaining(t, to.open(t)); left != 9 {
+			t.Errorf("%d are left", left)
+		}
+	})
 }
 
 func TestWhereABackupGoes(t *testing.T) {
