@@ -104,6 +104,8 @@ var (
 	// ErrUnavailable: the store cannot be reached or refuses; certainly nothing
 	// was applied, so the call may be repeated.
 	ErrUnavailable = errors.New("lock backend unavailable")
+	// ErrPaused is an ErrUnavailable: leases may run that the store does not know of, so nothing is granted until they are over.
+	ErrPaused = fmt.Errorf("nothing is granted until unknown leases are over: %w", ErrUnavailable)
 	// ErrOutOfResources: the store has no room; certainly nothing was applied.
 	ErrOutOfResources = errors.New("lock backend out of resources")
 	// ErrInDoubt: the outcome is unknown; the call may have been applied.

@@ -215,6 +215,9 @@ func translate(ctx context.Context, f *Function, args []datum.Datum, err error) 
 			WithHint("The limit is max_pools_per_tenant in [locks] of the server config."))
 	case errors.Is(err, backend.ErrCountOverflow):
 		return fail(pgerr.Newf(codes.NumericValueOutOfRange, "remaining units of pool \"%s\" would pass %d", args[0].Str, math.MaxInt64))
+	case errors.Is(err, backend.ErrPaused):
+		return fail(pgerr.Newf(codes.System, "%s: locks are paused, since leases that the lock backend does not know of may run; nothing was changed", f.Name).
+			WithHint("Locks are granted again when the longest lease is over; see the server's log."))
 	case errors.Is(err, backend.ErrUnavailable):
 		return fail(pgerr.Newf(codes.System, "%s: the lock backend is unavailable; nothing was changed", f.Name).
 			WithHint("The call may be repeated."))

@@ -189,6 +189,7 @@ func TestBackendErrors(t *testing.T) {
 		{t.Context(), backend.ErrNoPool, "42704"},
 		{t.Context(), backend.ErrCountOverflow, "22003"},
 		{t.Context(), backend.ErrUnavailable, "58000"},
+		{t.Context(), backend.ErrPaused, "58000"},
 		{t.Context(), backend.ErrOutOfResources, "53000"},
 		{t.Context(), backend.ErrInDoubt, "40003"},
 		{t.Context(), backend.ErrUnwritable, "58030"},

@@ -28,6 +28,9 @@
 //	folder.go    the data folder: its lock, and whether it is whole
 //	ledger*.go   what was synced, below pebble, which does not notice all damage
 //	repair.go    what can be read of a damaged store
+//	backup.go    a copy of a store, while it is used
+//	backuptarget.go  the folder that the copy goes to
+//	pause.go     nothing is granted while unknown leases may run
 //	seal.go      a store whose records are, or may be, in another one
 //	export.go, import.go  moving to and from other stores
 //	inode*.go    whether the folder is still where it was

@@ -27,6 +27,8 @@ type machine struct {
 
 	maxPools int                    // of a tenant; 0: any number
 	strict   bool                   // no answer before the ledger
+	maxTTL   time.Duration          // of leases, as options say
+	goOn     bool                   // when it was restored
 	meet     func(errorfs.Op) error // what an operation on the disk meets; nil: nothing
 }
 
@@ -39,7 +41,7 @@ func (m *machine) tryOpen() (*Store, error) {
 	if m.meet != nil {
 		disk = errorfs.Wrap(disk, errorfs.InjectorFunc(m.meet))
 	}
-	return Open(dataDir, Options{Clock: m.clock, ReapInterval: 24 * time.Hour, disk: disk, bootID: m.boot, MaxPools: m.maxPools, VerifyAnswers: m.strict})
+	return Open(dataDir, Options{Clock: m.clock, ReapInterval: 24 * time.Hour, disk: disk, bootID: m.boot, MaxPools: m.maxPools, VerifyAnswers: m.strict, MaxTTL: m.maxTTL, ContinueOnRestore: m.goOn})
 }
 
 // open opens the store in the data folder of m until the test ends.

@@ -74,6 +74,8 @@ func exportRecords(home *folder, to *moving.Writer, opts Options) (moving.Totals
 		return moving.Totals{}, e.fault
 	case err != nil:
 		return moving.Totals{}, whyNot(home.path, err)
+	case e.pause.unfinished(e.now, e.sameBoot):
+		return moving.Totals{}, fmt.Errorf("%w: the lock store %s, and a store that it is moved to would grant locks that may be held: start it here, and move it when it grants", backend.ErrPaused, e.pause.why)
 	}
 	return to.Finish(e.ceiling)
 }
@@ -94,6 +96,9 @@ func (e *export) take(key, value []byte) error {
 	switch {
 	case bytes.Equal(key, ceilingKey):
 		e.ceiling, _ = readInt(value) // checked
+		return nil
+	case bytes.Equal(key, pauseKey):
+		e.pause, _ = readPause(value) // checked
 		return nil
 	case key[0] == metaPrefix:
 		return nil

@@ -25,7 +25,14 @@ const (
 	markFile    = "RAISINPROXY"
 	oldMarkText = "Locks and inventory of raisinproxy. Do not change what is in this folder, or copy it while the server runs.\n"
 	markText    = oldMarkText + "What has to be in it is noted in " + ledgerName + ".\n"
+	// partMarkText is there, before all other files, while a backup is made.
+	partMarkText = "A backup of the locks and inventory of raisinproxy that was not completed.\n"
+	// ControlFile is the socket of the process that has the folder open, if it makes one.
+	ControlFile = "CONTROL"
 )
+
+// errPart: the folder is a backup that was not completed.
+var errPart = errors.New("is a backup that was not completed")
 
 // A folder is the data folder, locked.
 type folder struct {
@@ -42,6 +49,7 @@ const (
 	unmarked   mark = iota // a store is made here, or was not completely made
 	markedOld              // whole, by a version of the program that kept no ledger
 	markedFull             // whole, with a ledger
+	markedPart             // a backup that is being made, or was not completely made
 )
 
 // lockFolder makes the folder if there is none. It fails with ErrInUse if a
@@ -120,6 +128,8 @@ func (f *folder) readMark() (mark, error) {
 		return markedFull, nil
 	case text == oldMarkText:
 		return markedOld, nil
+	case text == partMarkText:
+		return markedPart, nil
 	}
 	return unmarked, fmt.Errorf("%s is changed", markFile)
 }
@@ -162,7 +172,7 @@ func (f *folder) foreign() string {
 
 // storeFiles are the files of a store that is being made, and what a new file
 // system has.
-var storeFiles = regexp.MustCompile(`^(PID|LOCK|LEDGER|RAISINPROXY(\.new)?|SEAL(\.new)?|SALTS.*|lost\+found|(MANIFEST|OPTIONS)-\d+(\.dbtmp)?|marker\..*|temporary\..*|\d+\.(log|sst|blob|dbtmp))$`)
+var storeFiles = regexp.MustCompile(`^(PID|LOCK|LEDGER|CONTROL|RAISINPROXY(\.new)?|SEAL(\.new)?|SALTS.*|lost\+found|(MANIFEST|OPTIONS)-\d+(\.dbtmp)?|marker\..*|temporary\..*|\d+\.(log|sst|blob|dbtmp))$`)
 
 // hasManifest tells whether pebble has made its store here.
 func (f *folder) hasManifest() bool {

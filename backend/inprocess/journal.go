@@ -58,6 +58,7 @@ type journal struct {
 	ended    chan struct{}  // closed when the goroutine is gone and the folder free
 	readers  sync.WaitGroup // of db, besides the goroutine
 	fault    atomic.Pointer[error]
+	cause    error // of fault; read when that is set
 	closeErr error // of the store on disk; read when ended
 
 	mu         sync.Mutex
@@ -244,6 +245,7 @@ func (j *journal) poison(cause error) {
 		return
 	}
 	fault := fmt.Errorf("%w: %w", backend.ErrUnwritable, cause)
+	j.cause = cause
 	j.fault.Store(&fault)
 	for _, g := range []*group{j.committing, j.open} {
 		if g != nil {

@@ -31,8 +31,8 @@ func deadline(now, ttl time.Duration) time.Duration {
 }
 
 // Acquire implements backend.Locker. It fails with backend.ErrUnavailable if ctx
-// has ended before the call or the store is closed, and with
-// backend.ErrTokensExhausted; nothing changed then. A durable store fails with
+// has ended before the call or the store is closed, with backend.ErrPaused if the
+// store does not know of all leases yet, and with backend.ErrTokensExhausted; nothing changed then. A durable store fails with
 // backend.ErrInDoubt, ErrUnwritable and ErrOutOfResources too, and with
 // ErrUnavailable if its disk takes longer than ttl, twice.
 func (s *Store) Acquire(ctx context.Context, scope backend.Scope, key string, ttl time.Duration) (backend.Grant, error) {
@@ -63,6 +63,9 @@ func (s *Store) acquire(id []byte, ttl time.Duration) (g backend.Grant, end time
 	l := sh.leases[string(id)]
 	if l != nil && l.live(now) {
 		return backend.Grant{}, 0, sh.seen(), nil
+	}
+	if s.pause.runs(now) {
+		return backend.Grant{}, 0, sh.seen(), s.pause.refusal(now)
 	}
 	wall := s.clock.Wall()
 	token, err := s.tokens.next(wall)

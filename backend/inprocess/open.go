@@ -37,6 +37,10 @@ var (
 // they get their full time again. Fencing tokens rise across all this, and when
 // the wall clock goes back.
 //
+// A store that was restored from a backup, or repaired, does not know of all leases.
+// Acquire fails with backend.ErrPaused until they are over, Options.MaxTTL after the
+// first start at the least, and after another one if the machine was restarted meanwhile.
+//
 // It fails with ErrInUse, ErrDamaged, ErrSealed, or what the system says.
 func Open(dir string, opts Options) (*Store, error) {
 	opts = opts.onDisk()
@@ -83,14 +87,16 @@ func (s *Store) load(home *folder, opts Options) error {
 		return whyNot(home.path, err)
 	}
 	r := recovery{store: s, now: s.clock.Boot(), boot: opts.bootID}
+	s.home = home
 	if home.isMarked() || home.hasManifest() {
 		if err := r.readFolder(home, opts.Log); err != nil {
 			return whyNot(home.path, err)
 		}
 	}
+	r.beginPause(opts)
 	j := newJournal(opts.Log)
 	if err := j.openDB(home, known, opts.VerifyAnswers); err != nil {
-		return err
+		return whyNot(home.path, err)
 	}
 	if err := s.recover(j, home, &r); err != nil {
 		return errors.Join(err, j.closeDB())
@@ -103,8 +109,11 @@ func (f *folder) verify() (known ledgerRecord, err error) {
 	if f.mark, err = f.readMark(); err != nil {
 		return known, err
 	}
-	if f.mark == markedOld {
+	switch f.mark {
+	case markedOld:
 		return known, f.verifyUnledgered()
+	case markedPart:
+		return known, errPart
 	}
 	known, err = readLedger(f)
 	switch {
@@ -151,7 +160,7 @@ func (j *journal) closeDB() error {
 func (j *journal) openDB(home *folder, known ledgerRecord, strict bool) error {
 	j.ledger = newLedger(home, strict)
 	if err := j.ledger.begin(home, known); err != nil {
-		return errors.Join(fmt.Errorf("cannot write to the data folder: %w", err), j.ledger.close())
+		return errors.Join(fmt.Errorf("cannot write to the folder: %w", err), j.ledger.close())
 	}
 	j.disk = &failStop{FS: j.ledger, onFailure: j.poison}
 	opts := pebbleOptions(j.disk, j.log)
@@ -175,14 +184,17 @@ func (j *journal) openDB(home *folder, known ledgerRecord, strict bool) error {
 	if err == nil {
 		err = db.Close()
 	}
-	return whyNot(home.path, errors.Join(fault, err, j.ledger.close()))
+	return errors.Join(fault, err, j.ledger.close())
 }
 
 // whyNot tells a system that refuses from a folder that does not hold all it
 // should.
 func whyNot(path string, err error) error {
-	if errors.Is(err, ErrDamaged) {
+	switch {
+	case errors.Is(err, ErrDamaged):
 		return err
+	case errors.Is(err, errPart):
+		return fmt.Errorf("%s %w: take another one", path, errPart)
 	}
 	if _, refused := errors.AsType[syscall.Errno](err); refused && !errors.Is(err, fs.ErrNotExist) && !pebble.IsCorruptionError(err) {
 		return fmt.Errorf("cannot open the lock store in %s: %w", path, err)

@@ -25,6 +25,7 @@ var (
 	formatKey  = []byte("mformat")  // formatVersion
 	bootKey    = []byte("mboot")    // the boot whose clock the deadlines are of
 	ceilingKey = []byte("mceiling") // no token above it was told
+	pauseKey   = []byte("mpause")   // until when nothing is granted: deadline, ttl, the reason
 )
 
 // formatVersion is what this program writes. It reads unledgeredFormat too, which is

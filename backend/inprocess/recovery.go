@@ -26,6 +26,7 @@ func (s *Store) recover(j *journal, home *folder, r *recovery) error {
 	if err := home.markFull(); err != nil {
 		return whyNot(home.path, err)
 	}
+	s.pause = r.pause
 	s.tokens.last.Store(r.ceiling)
 	j.ceiling = r.ceiling
 	s.journal = j
@@ -45,6 +46,7 @@ type recovery struct {
 	over     []string     // leases to be erased, by their keys
 	renewed  []*lease     // whose deadlines have to be, in the order of their keys
 	ceiling  int64
+	pause    pause // as found, and then as it is
 }
 
 // index makes the leases findable, when all are read.
@@ -207,8 +209,11 @@ func (r *recovery) take(key, value []byte) error {
 		return err
 	case metaPrefix:
 		var err error
-		if bytes.Equal(key, ceilingKey) {
+		switch {
+		case bytes.Equal(key, ceilingKey):
 			r.ceiling, err = readInt(value)
+		case bytes.Equal(key, pauseKey):
+			r.pause, err = readPause(value)
 		}
 		return err
 	}

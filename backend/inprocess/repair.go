@@ -134,7 +134,7 @@ func (s *salvaged) copyStore(from, to *folder) error {
 		return err
 	}
 	for _, name := range names {
-		if !storeFiles.MatchString(name) || name == "lost+found" || name == "LOCK" {
+		if !storeFiles.MatchString(name) || name == "lost+found" || name == "LOCK" || name == ControlFile {
 			continue
 		}
 		if err := vfs.CopyAcrossFS(from.fs, from.fs.PathJoin(from.path, name), to.fs, to.fs.PathJoin(to.path, name)); err != nil {
@@ -240,6 +240,8 @@ func checkRecord(key, value []byte) (err error) {
 		_, err = readLease(value)
 	case len(key) > 0 && key[0] == poolPrefix, bytes.Equal(key, ceilingKey):
 		_, err = readInt(value)
+	case bytes.Equal(key, pauseKey):
+		_, err = readPause(value)
 	case len(key) == 0 || key[0] != metaPrefix:
 		err = errRecord
 	}
@@ -265,6 +267,8 @@ func (s *salvaged) store(home *folder, path string, log *slog.Logger) (err error
 	}
 	_ = batch.Set(bootKey, boot, nil)
 	_ = batch.Set(ceilingKey, appendInt(nil, s.ceiling(time.Now())), nil)
+	// Leases of which the lost records told may run.
+	_ = batch.Set(pauseKey, appendPause(nil, s.pause(time.Now())), nil)
 	err = apply(made.journal.db, batch)
 	if err := errors.Join(err, made.journal.unwritable(), made.Close()); err != nil {
 		return err
@@ -290,6 +294,15 @@ func (s *salvaged) ceiling(now time.Time) int64 {
 	return last
 }
 
+// pause is of all leases that may have been granted.
+func (s *salvaged) pause(now time.Time) pause {
+	p := pause{why: "was repaired at " + now.UTC().Format(time.RFC3339)}
+	for key, value := range s.records {
+		p.cover([]byte(key), value)
+	}
+	return p
+}
+
 // copyFile copies what is in the data folder beside the store: a seal, and what the front end keeps there.
 func copyFile(home *folder, path, name string) error {
 	text, err := home.read(name)
@@ -299,5 +312,10 @@ func copyFile(home *folder, path, name string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(home.fs.PathJoin(path, name), []byte(text), 0o600)
+	file, err := os.OpenFile(home.fs.PathJoin(path, name), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(text)
+	return errors.Join(err, file.Sync(), file.Close())
 }

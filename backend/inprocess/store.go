@@ -32,6 +32,11 @@ type Options struct {
 	ReapInterval time.Duration
 	// MaxPools is how many pools a tenant may have; 0 stands for any number.
 	MaxPools int
+	// MaxTTL is the longest lease that callers can have. A store that does not know of
+	// all leases grants nothing for so long; see Open.
+	MaxTTL time.Duration
+	// ContinueOnRestore lets such a store grant at once: nobody holds a lease any more.
+	ContinueOnRestore bool
 	// VerifyAnswers lets a durable store tell an answer only when damage to what it
 	// rests on would be noticed at the next start. Otherwise that is so a moment later,
 	// and an answer costs one sync instead of two.
@@ -51,11 +56,15 @@ type Store struct {
 	shards  []shard
 	tenants tenants
 	journal *journal // nil: nothing is kept on disk
-	left    int      // leases that were dropped since giveBack gave something back; the reaper's
+	home    *folder  // where that is
+	pause   pause    // of grants; does not change while the store is open
+	maxTTL  time.Duration
+	left    int // leases that were dropped since giveBack gave something back; the reaper's
 
-	closed atomic.Bool
-	stop   chan struct{} // closed by Close, ends the reaper
-	reaper sync.WaitGroup
+	backingUp atomic.Bool // a backup is being made
+	closed    atomic.Bool
+	stop      chan struct{} // closed by Close, ends the reaper
+	reaper    sync.WaitGroup
 }
 
 var _ backend.Backend = (*Store)(nil)
@@ -77,6 +86,7 @@ func unstarted(opts Options) *Store {
 		clock:   opts.Clock,
 		seed:    maphash.MakeSeed(),
 		tenants: tenants{limit: opts.MaxPools},
+		maxTTL:  opts.MaxTTL,
 		shards:  make([]shard, shardCount),
 		stop:    make(chan struct{}),
 	}

@@ -31,7 +31,7 @@ var errUnjudged = &unsentError{fmt.Errorf("%w: no answer from Redis yet", backen
 func (w *watch) grants(addr string) (evidence, error) {
 	return w.evidence(addr, func() error {
 		if !w.opts.ContinueOnLoss && time.Now().Before(w.paused) {
-			return fmt.Errorf("%w: acknowledged state was lost, so leases that nobody knows of may run: nothing is granted until they are over", backend.ErrUnavailable)
+			return fmt.Errorf("%w: acknowledged state was lost", backend.ErrPaused)
 		}
 		return nil
 	})

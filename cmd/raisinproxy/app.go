@@ -28,6 +28,7 @@ type App struct {
 	cfg       *Config
 	log       *slog.Logger
 	backend   backend.Backend // nil: the locks are disabled
+	control   *control        // nil: there is no data folder, or it has no room for a socket
 	functions *sqlfuncs.Service
 	server    *pgwire.Server
 	listener  net.Listener
@@ -47,6 +48,7 @@ func NewApp(ctx context.Context, cfg *Config, log *slog.Logger) (*App, error) {
 		if a.backend, err = openBackend(ctx, &cfg.Locks, log); err != nil {
 			return nil, errors.Join(err, a.Close())
 		}
+		a.openControl(ctx)
 	}
 	policy, err := newPolicy(cfg) // after the backend, in whose folder the secret of salts is
 	if err != nil {
@@ -119,7 +121,10 @@ func openBackend(ctx context.Context, c *LocksConfig, log *slog.Logger) (backend
 		ReapInterval:  c.ReaperInterval,
 		MaxPools:      c.MaxPoolsPerTenant,
 		VerifyAnswers: c.InProcess.Verify == "answer",
+		MaxTTL:        c.MaxTTL,
 		Log:           log,
+
+		ContinueOnRestore: c.InProcess.OnRestore == "continue",
 	}
 	if c.InProcess.DataDir == "" {
 		return inprocess.New(opts), nil
@@ -129,6 +134,18 @@ func openBackend(ctx context.Context, c *LocksConfig, log *slog.Logger) (backend
 		return nil, err // not a nil *Store in an interface
 	}
 	return store, nil
+}
+
+// openControl lets commands ask for things of a durable store.
+func (a *App) openControl(ctx context.Context) {
+	store, ok := a.backend.(*inprocess.Store)
+	if !ok || store.Immediate() {
+		return
+	}
+	var err error
+	if a.control, err = listenControl(ctx, a.cfg.Locks.InProcess.DataDir, store, a.log); err != nil {
+		a.log.Warn("commands cannot reach this server: `raisinproxy backup` needs it stopped", "error", err)
+	}
 }
 
 // Addr is where the server listens.
@@ -199,6 +216,10 @@ func (a *App) Close() error {
 	err := a.listener.Close()
 	if errors.Is(err, net.ErrClosed) {
 		err = nil
+	}
+	if a.control != nil {
+		err = errors.Join(err, a.control.close())
+		a.control = nil
 	}
 	if a.backend != nil {
 		err = errors.Join(err, a.backend.Close())

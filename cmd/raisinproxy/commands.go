@@ -31,6 +31,7 @@ Prints version, commit and Go version, as raisinproxy --version does.
 func commands() map[string]command {
 	return map[string]command{
 		"adopt":  {adoptHelp, adopt},
+		"backup": {backupHelp, backup},
 		"export": {exportHelp, export},
 		"help":   {helpText, help},
 		"import": {importHelp, importFile},

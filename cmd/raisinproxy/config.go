@@ -85,6 +85,8 @@ type LocksConfig struct {
 type InProcessConfig struct {
 	DataDir string // "" is memory only
 	Verify  string // "group" | "answer": when damage to what an answer rests on would be noticed
+	// OnRestore is "pause" or "continue": locks in a store that does not know of all leases.
+	OnRestore string
 }
 
 // RedisConfig is [locks.redis].
@@ -157,7 +159,7 @@ func defaultConfig() *Config {
 			MaxTTL:            300 * time.Second,
 			MaxLeasesPerUser:  100_000,
 			MaxPoolsPerTenant: 100_000,
-			InProcess:         InProcessConfig{DataDir: "raisinproxy-data", Verify: "group"},
+			InProcess:         InProcessConfig{DataDir: "raisinproxy-data", Verify: "group", OnRestore: "pause"},
 			Redis: RedisConfig{
 				URL:          "redis://127.0.0.1:6379/0",
 				Namespace:    "raisin:locks",
@@ -226,6 +228,7 @@ func (c *Config) keys() []key {
 
 		{"locks.inprocess.data_dir", text(&i.DataDir)},
 		{"locks.inprocess.verify", oneOf(&i.Verify, "group", "answer")},
+		{"locks.inprocess.on_restore", oneOf(&i.OnRestore, "pause", "continue")},
 
 		{"locks.redis.url", text(&r.URL)},
 		{"locks.redis.urls", texts(&r.URLs)},

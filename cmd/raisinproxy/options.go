@@ -20,6 +20,7 @@ Usage:
   raisinproxy passwd USER                     read a password, print a line for the users file
   raisinproxy stubs                           print SQL of the functions for schema browsers
   raisinproxy adopt --config FILE             accept a Redis that lost state
+  raisinproxy backup --config FILE DEST       copy the lock store, while the server runs
   raisinproxy repair --data-dir DIR           say what of a damaged lock store can be read
   raisinproxy export --config FILE OUT        move pools and leases out of a store, into a file
   raisinproxy import --config FILE IN         fill an empty store of either kind from it

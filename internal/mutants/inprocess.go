@@ -6,6 +6,7 @@ import "time"
 const (
 	ledgers = "TestDamage|TestWhenTheLedger|TestLedger|TestFolderThat|TestStoreWithout|TestOldMarker|TestCrash|TestNoCrash|TestNoDamage"
 	moves   = "Mov|Export|Import|ALease|Damaged|TakenApart"
+	backups = "Backup|Restored|Repaired|CloseWaits"
 	records = "TestDamaged|TestLeasesGoOn|TestTokens|TestNoDamage"
 )
 
@@ -217,6 +218,42 @@ var inprocess = &suite{
 		{"a token out of range is read", "record.go", "if token >= backend.MaxToken {", "if token > backend.MaxToken {", records},
 		{"all unknown boots are one", "boot.go", "rand.Text()", "rand.Text()[:0]", "TestBootID"},
 		{"a durable store calls itself immediate", "store.go", "return s.journal == nil }", "return true }", "TestImmediate"},
+
+		{"a backup that is not complete is taken", "open.go", "case markedPart:\n\t\treturn known, errPart\n", "", backups},
+		{"a backup is called whole at first", "backuptarget.go", "t.home.write(markFile, partMarkText)", "t.home.write(markFile, markText)", backups},
+		{"a backup says nothing until it is whole", "backuptarget.go", "t.home.write(markFile, partMarkText)", "error(nil)", backups},
+		{"a failed backup is left there", "backuptarget.go", "if storeFiles.MatchString(name) && ", "if false && ", backups},
+		{"a backup goes into the data folder", "backuptarget.go", "if isInside(disk, path, source) {", "if false {", backups},
+		{"a backup goes over what is there", "backuptarget.go", "if name != \"lost+found\" {", "if false {", backups},
+		{"a backup that cannot be written is whole", "backuptarget.go", "return j.cause // nothing", "return nil // nothing", backups},
+		{"a backup of what could not be read is whole", "backuptarget.go", "if r.err != nil {\n\t\treturn r.err\n\t}\n", "", backups},
+		{"a backup loses the salts", "backuptarget.go", "err = copyFile(source, t.home.path, \"SALTS\")", "", backups},
+		{"a backup loses its last pools", "backup.go", "if err == nil {\n\t\terr = send()\n\t}\n", "", backups},
+		{"a backup holds up the end of a poisoned store", "backup.go", "case <-j.poisoned:\n\t\t\tstop(j.unwritable())\n", "", backups},
+		{"a backup of a closed store", "backup.go", "case <-j.closing:\n\t\t\tstop(errClosed)\n", "", backups},
+		{"a backup holds up the end of the store", "backup.go", "case <-ctx.Done():\n\t\t\treturn context.Cause(ctx)\n", "case <-make(chan int):\n\t\t\treturn context.Cause(ctx)\n", backups},
+		{"the store is closed under a backup", "open.go", "j.readers.Wait() // they end when the journal does", "", backups},
+		{"two backups at a time", "backup.go", "if !s.backingUp.CompareAndSwap(false, true) {", "if false {", backups},
+		{"one backup for ever", "backup.go", "defer s.backingUp.Store(false)", "", backups},
+		{"a backup of a backup is new", "backup.go", "r.pause.why = p.why", "_ = p", backups},
+		{"a backup of a restored store is old", "backup.go", "err == nil && p.deadline == 0 {", "err == nil {", backups},
+		{"a damaged folder is copied", "backup.go", "if _, err := home.verify(); err != nil {", "if _, err := home.verify(); false {", backups},
+		{"a backup of no store", "backup.go", "if !home.isMarked() {", "if false {", backups},
+		{"a restored store grants at once", "lease.go", "if s.pause.runs(now) {", "if false {", backups},
+		{"the pause late by one", "pause.go", "now < p.deadline }", "now <= p.deadline }", backups},
+		{"the pause is over after a restart", "pause.go", "_ = r.opening.Set(pauseKey, appendPause(nil, *p), nil)", "_ = r.opening.Delete(pauseKey, nil)", backups},
+		{"the pause begins again at every restart", "pause.go", "first || !r.sameBoot {", "true {", backups},
+		{"the pause by the deadline of another boot", "pause.go", "first || !r.sameBoot {", "first {", backups},
+		{"the pause forgets the server's limit", "pause.go", "p.ttl = max(p.ttl, opts.MaxTTL)", "", backups},
+		{"the pause forgets the old server's limit", "backup.go", "pause: pause{ttl: maxTTL}", "pause: pause{}", backups},
+		{"the pause forgets the leases", "pause.go", "p.ttl = max(p.ttl, l.ttl)", "_ = l", backups},
+		{"a restored store cannot be told to go on", "pause.go", "opts.ContinueOnRestore || ", "", backups},
+		{"a restored store tells tokens again", "pause.go", "r.ceiling = max(r.ceiling, r.store.clock.Wall().UnixMicro()+restoredLead)", "", backups},
+		{"a restored store tells tokens by its clock", "pause.go", "UnixMicro()+restoredLead", "UnixMicro()", backups},
+		{"the tokens of a restored store are not written", "pause.go", "_ = r.opening.Set(ceilingKey, appendInt(nil, r.ceiling), nil)", "_ = ceilingKey", backups},
+		{"a repaired store grants at once", "repair.go", "_ = batch.Set(pauseKey, appendPause(nil, s.pause(time.Now())), nil)", "", backups},
+		{"a sealed store is copied", "backup.go", "if err := home.whySealed(); err != nil {", "if err := home.whySealed(); false {", backups},
+		{"a pause is left out of an export", "export.go", "case e.pause.unfinished(e.now, e.sameBoot):", "case false:", backups},
 
 		{"an exported store can be opened", "open.go", "if err := home.whySealed(); err != nil {", "if err := error(nil); err != nil {", moves},
 		{"an export seals nothing", "export.go", "if err := home.seal(exporting, to.Header.ID, to.Path()); err != nil {\n\t\treturn totals, err\n\t}\n", "", moves},
