@@ -174,7 +174,7 @@ var inprocess = &suite{
 		{"an old marker is taken", "ledgerrecord.go", "if current < r.marker {", "if false {", "TestOldMarkerIsRefused"},
 		{"a missing ledger is made anew", "open.go", "case f.mark == unmarked && (errors", "case (errors", "TestDamagedStoreIsRefused"},
 		{"the mark may say anything", "folder.go", "return unmarked, fmt.Errorf(\"%s is changed\", markFile)", "return markedOld, nil", "TestRepair$"},
-		{"a stale ledger of an old store counts", "open.go", "if f.mark == markedOld {", "if f.mark == markedOld && false {", "TestStoreWithoutALedgerIsTakenOver"},
+		{"a stale ledger of an old store counts", "open.go", "\tcase markedOld:\n\t\treturn known, f.verifyUnledgered()\n", "", "TestStoreWithoutALedgerIsTakenOver"},
 		{"an old store is not marked anew", "folder.go", "if f.mark == markedFull {", "if f.mark != unmarked {", "TestStoreWithoutALedgerIsTakenOver"},
 		{"the mark is written in place", "folder.go", "f.write(newMarkFile, markText); err != nil {\n\t\treturn err", "f.write(markFile, markText); true {\n\t\tf.mark = markedFull\n\t\treturn err", "TestCrashWhileAStoreIsMade"},
 		{"old versions may write beside the ledger", "record.go", "formatVersion    = \"2\"", "formatVersion    = \"1\"", "TestStoreWithoutALedgerIsTakenOver"},
