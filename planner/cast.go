@@ -70,48 +70,11 @@ func (c *compiler) typeLength(n *pg_query.TypeName, t datum.Type) (typmod int32,
 // maxVarchar is PostgreSQL's MaxAttrSize.
 const maxVarchar = 10485760
 
-// catalogName reads a name that is unqualified or of pg_catalog.
-func catalogName(names []*pg_query.Node) (string, bool) {
-	switch len(names) {
-	case 1:
-		return names[0].GetString_().GetSval(), true
-	case 2:
-		return names[1].GetString_().GetSval(), names[0].GetString_().GetSval() == "pg_catalog"
-	}
-	return "", false
-}
-
 // schemas are those of an empty database; "" is none.
 var schemas = map[string]bool{"": true, "pg_catalog": true, "public": true, "information_schema": true}
 
-func schemaOf(names []*pg_query.Node) string {
-	if len(names) < 2 {
-		return ""
-	}
-	return names[len(names)-2].GetString_().GetSval()
-}
-
 func noSchema(name string) *pgerr.Error {
 	return pgerr.Newf(codes.InvalidSchemaName, "schema \"%s\" does not exist", name)
-}
-
-func nameOf(names []*pg_query.Node) string {
-	if len(names) == 0 {
-		return ""
-	}
-	return names[len(names)-1].GetString_().GetSval()
-}
-
-func intConst(n *pg_query.Node) (int32, bool) {
-	k := n.GetAConst()
-	if k == nil || k.Isnull {
-		return 0, false
-	}
-	i, ok := k.Val.(*pg_query.A_Const_Ival)
-	if !ok {
-		return 0, false
-	}
-	return i.Ival.GetIval(), true
 }
 
 // cast is an explicit cast.

@@ -2,7 +2,6 @@ package planner
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 	pg_query "github.com/pganalyze/pg_query_go/v5"
@@ -310,19 +309,6 @@ func (c *compiler) function(n *pg_query.FuncCall) (expr, *pgerr.Error) {
 	return c.builtin(name, n, args)
 }
 
-// ours says whether n calls a function of the catalogue: by its exact name,
-// unqualified or in schema public.
-func ours(n *pg_query.FuncCall) (*sqlfuncs.Function, bool) {
-	names := n.GetFuncname()
-	if len(names) == 0 || len(names) > 3 {
-		return nil, false
-	}
-	if len(names) >= 2 && names[len(names)-2].GetString_().GetSval() != "public" {
-		return nil, false
-	}
-	return sqlfuncs.Lookup(nameOf(names))
-}
-
 // noteDatabase notes a call as database.public.f(…), which is an error in any
 // other database.
 func (c *compiler) noteDatabase(n *pg_query.FuncCall) {
@@ -334,19 +320,6 @@ func (c *compiler) noteDatabase(n *pg_query.FuncCall) {
 		c.database = database
 		c.foreign = pgerr.Newf(codes.FeatureNotSupported, "cross-database references are not implemented: %s", qualified(n.Funcname)).At(c.at(n.Location))
 	}
-}
-
-// looksOurs says whether a name that resolved to nothing was meant to be ours.
-func looksOurs(name string) bool {
-	return strings.HasPrefix(strings.ToLower(name), "raisin_")
-}
-
-func qualified(names []*pg_query.Node) string {
-	parts := make([]string, len(names))
-	for i, n := range names {
-		parts[i] = n.GetString_().GetSval()
-	}
-	return strings.Join(parts, ".")
 }
 
 // call compiles one of our calls and notes it, after those in its arguments.
@@ -401,7 +374,7 @@ func (c *compiler) callField(n *pg_query.A_Indirection) (expr, *pgerr.Error) {
 		}
 		return nil, c.needsUpstream(locationOf(n.Arg), "this expression")
 	}
-	index := columnIndex(f, column)
+	index := f.ColumnIndex(column)
 	if index < 0 {
 		return nil, pgerr.Newf(codes.UndefinedColumn, "could not identify column \"%s\" in record data type", column).
 			At(c.at(call.Location))
@@ -411,18 +384,6 @@ func (c *compiler) callField(n *pg_query.A_Indirection) (expr, *pgerr.Error) {
 		return nil, err
 	}
 	return &callColumn{call: compiled, column: index}, nil
-}
-
-// subscriptOfCall recognizes (f(…))['name'], which is f(…)->'name'; nil for anything
-// else.
-func subscriptOfCall(n *pg_query.A_Indirection) *pg_query.Node {
-	if _, ok := ours(n.GetArg().GetFuncCall()); !ok || len(n.Indirection) != 1 {
-		return nil
-	}
-	if indices := n.Indirection[0].GetAIndices(); indices != nil && !indices.IsSlice {
-		return indices.Uidx
-	}
-	return nil
 }
 
 func (c *compiler) callSubscript(call *pg_query.FuncCall, field *pg_query.Node) (expr, *pgerr.Error) {
@@ -435,34 +396,4 @@ func (c *compiler) callSubscript(call *pg_query.FuncCall, field *pg_query.Node) 
 		return nil, err
 	}
 	return c.jsonField("->", l, r, call.Location)
-}
-
-// fieldOfCall recognizes (f(…)).column of one of our functions that returns
-// several columns; f is nil for anything else. column is "" for (f(…)).*.
-func fieldOfCall(n *pg_query.A_Indirection) (call *pg_query.FuncCall, f *sqlfuncs.Function, column string) {
-	call = n.GetArg().GetFuncCall()
-	if call == nil || len(n.Indirection) != 1 {
-		return nil, nil, ""
-	}
-	f, ok := ours(call)
-	if !ok || len(f.Columns) < 2 {
-		return nil, nil, ""
-	}
-	if n.Indirection[0].GetAStar() != nil {
-		return call, f, ""
-	}
-	name := n.Indirection[0].GetString_()
-	if name == nil {
-		return nil, nil, ""
-	}
-	return call, f, name.GetSval()
-}
-
-func columnIndex(f *sqlfuncs.Function, name string) int {
-	for i, col := range f.Columns {
-		if col.Name == name {
-			return i
-		}
-	}
-	return -1
 }

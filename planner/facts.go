@@ -3,6 +3,7 @@ package planner
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"strconv"
 	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v5"
@@ -104,7 +105,7 @@ func factQuery(facts []Fact) (q FactQuery) {
 	}
 	columns := make([]string, len(facts))
 	for i, f := range facts {
-		number := strings.NewReplacer("$1", "$"+itoa(2*i+1), "$2", "$"+itoa(2*i+2))
+		number := strings.NewReplacer("$1", "$"+strconv.Itoa(2*i+1), "$2", "$"+strconv.Itoa(2*i+2))
 		// Both are used, so that both have a type.
 		columns[i] = number.Replace(factSQL[f.kind] + " AND $1 IS NOT NULL AND $2 IS NOT NULL")
 		q.Parameters = append(q.Parameters, f.subject, f.object)

@@ -322,14 +322,6 @@ func (l *level) candidates(ref *pg_query.ColumnRef) (found []*item) {
 	return found
 }
 
-// ownNames are the names by which a query and those in it know what they read.
-func ownNames(query protoMessage) map[string]bool {
-	own := map[string]bool{}
-	each(query, func(table *pg_query.RangeVar) { own[table.Relname] = true })
-	each(query, func(alias *pg_query.Alias) { own[alias.Aliasname] = true })
-	return own
-}
-
 // isCatalogType says whether a type is certain to be built in.
 func isCatalogType(n *pg_query.TypeName) bool {
 	names := n.GetNames()

@@ -207,7 +207,7 @@ func (c *compiler) fromValues(sel *Select, n *pg_query.RangeSubselect) *pgerr.Er
 	}
 	item := fromItem{}
 	for i, t := range types {
-		item.names = append(item.names, "column"+itoa(i+1))
+		item.names = append(item.names, "column"+strconv.Itoa(i+1))
 		item.columns = append(item.columns, &valuesColumn{column: i, t: t})
 	}
 	return c.addFrom(item, n.Alias, 0)
@@ -358,5 +358,3 @@ func distance(a, b string) int {
 	}
 	return row[len(b)]
 }
-
-func itoa(i int) string { return strconv.Itoa(i) }

@@ -81,3 +81,17 @@ func laterNumber(sql string, standardConformingStrings bool) *pgerr.Error {
 	}
 	return nil
 }
+
+// quoteIdent quotes a name where it would not be read back as itself.
+func quoteIdent(name string) string {
+	for i := range len(name) {
+		c := name[i]
+		if c != '_' && (c < 'a' || c > 'z') && (i == 0 || c < '0' || c > '9') {
+			return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
+		}
+	}
+	if name == "" || name == "user" {
+		return `"` + name + `"`
+	}
+	return name
+}

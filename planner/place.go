@@ -396,3 +396,17 @@ func (p *placer) fail(err *pgerr.Error) {
 		p.err = err
 	}
 }
+
+// analyzes says whether EXPLAIN runs its statement: if its last ANALYZE is true. A value
+// that is no boolean is the upstream's to refuse.
+func analyzes(options []*pg_query.Node) (analyze bool) {
+	for _, option := range options {
+		def := option.GetDefElem()
+		if def.GetDefname() != "analyze" {
+			continue
+		}
+		word := def.GetArg().GetString_().GetSval()
+		analyze = def.GetArg() == nil || foldsTo(word, "true") || foldsTo(word, "on") || def.GetArg().GetInteger().GetIval() == 1
+	}
+	return analyze
+}

@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -433,7 +432,7 @@ func (e *jsonSelect) eval(f *Frame) (datum.Datum, error) {
 	if err != nil {
 		return datum.Null, err
 	}
-	column := columnIndex(e.call.Func, field.Str)
+	column := e.call.Func.ColumnIndex(field.Str)
 	if column < 0 || column > 0 && !row[0].Bool() || row[column].Null {
 		return datum.Null, nil
 	}
@@ -450,20 +449,6 @@ func (c *compiler) needsUpstream(pos int32, format string, args ...any) *pgerr.E
 	}
 	return e
 }
-
-func upstreamError(what string) *pgerr.Error {
-	return upstreamHint(pgerr.Newf(codes.FeatureNotSupported, "%s needs an [upstream]", what))
-}
-
-func upstreamHint(e *pgerr.Error) *pgerr.Error {
-	e = e.WithHint("This server runs embedded, without a PostgreSQL behind it: it answers its own functions and what drivers send by themselves. An [upstream] in the server's config adds everything else.")
-	e.Cause = errNeedsUpstream
-	return e
-}
-
-// errNeedsUpstream is the cause of the errors of statements that only a PostgreSQL can
-// answer.
-var errNeedsUpstream = errors.New("not answered without an upstream")
 
 // unknowable notes that a value cannot be computed here. Its type may still be
 // enough to find an error that PostgreSQL would report first.

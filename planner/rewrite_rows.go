@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"strconv"
+
 	"github.com/jeroenrinzema/psql-wire/codes"
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 
@@ -200,15 +202,6 @@ func (l *rowList) columnsAfter(items []*pg_query.Node) (columns int, ok bool) {
 	return columns, true
 }
 
-// isStar says whether an item is *, t.* or (x).*.
-func isStar(n *pg_query.Node) bool {
-	fields := n.GetColumnRef().GetFields()
-	if field := n.GetAIndirection(); field != nil {
-		fields = field.Indirection
-	}
-	return len(fields) > 0 && fields[len(fields)-1].GetAStar() != nil
-}
-
 // values compiles what an item computes from its call.
 func (l *rowList) values(n *pg_query.Node) ([]expr, *pgerr.Error) {
 	calls := callsIn(n)
@@ -241,11 +234,11 @@ func (l *rowList) value(n *pg_query.Node) (expr, *pgerr.Error) {
 		}
 	case *pg_query.Node_AIndirection:
 		call, f, column := fieldOfCall(v.AIndirection)
-		if f != nil && columnIndex(f, column) < 0 {
+		if f != nil && f.ColumnIndex(column) < 0 {
 			return &callScalar{call: l.calls[call]}, nil // formNoField is refused anyway
 		}
 		if f != nil && column != "" {
-			return &callColumn{call: l.calls[call], column: columnIndex(f, column)}, nil
+			return &callColumn{call: l.calls[call], column: f.ColumnIndex(column)}, nil
 		}
 	case *pg_query.Node_TypeCast:
 		return l.castValue(v.TypeCast)
@@ -319,7 +312,7 @@ func (r *rewriter) trailingColumns(w *textWriter) {
 			number++
 			w.put(s.name, ", ")
 			r.cast(w, s, slot)
-			w.put(s.name, ` AS "_raisin_`, itoa(number), `"`)
+			w.put(s.name, ` AS "_raisin_`, strconv.Itoa(number), `"`)
 		}
 	}
 }

@@ -237,7 +237,7 @@ func (r *rewriter) formOf(s *site, at *surround) *pgerr.Error {
 	}
 	if field := at.field[s.call]; field != nil {
 		_, _, column := fieldOfCall(field)
-		s.form, s.column = formField, columnIndex(s.function, column)
+		s.form, s.column = formField, s.function.ColumnIndex(column)
 		if column == "" {
 			s.form = formStar
 		} else if s.column < 0 {

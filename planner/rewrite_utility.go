@@ -2,6 +2,7 @@ package planner
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 	pg_query "github.com/pganalyze/pg_query_go/v5"
@@ -31,20 +32,6 @@ func (r *rewriter) explainStmt(n *pg_query.ExplainStmt) *pgerr.Error {
 		plan.Lines = append(plan.Lines, s.function.Name+" would run "+when)
 	}
 	return nil
-}
-
-// analyzes says whether EXPLAIN runs its statement: if its last ANALYZE is true. A value
-// that is no boolean is the upstream's to refuse.
-func analyzes(options []*pg_query.Node) (analyze bool) {
-	for _, option := range options {
-		def := option.GetDefElem()
-		if def.GetDefname() != "analyze" {
-			continue
-		}
-		word := def.GetArg().GetString_().GetSval()
-		analyze = def.GetArg() == nil || foldsTo(word, "true") || foldsTo(word, "on") || def.GetArg().GetInteger().GetIval() == 1
-	}
-	return analyze
 }
 
 // copyStmt is COPY (SELECT …) TO.
@@ -125,7 +112,7 @@ func (r *rewriter) typesQuery(declared []datum.Type, open, shut int) Text {
 				word = "SELECT "
 			}
 			unknown++
-			w.put(r.tokens[start].Start, word, "$", itoa(unknown), "::")
+			w.put(r.tokens[start].Start, word, "$", strconv.Itoa(unknown), "::")
 			w.copy(span{r.tokens[start].Start, r.tokens[i-1].End})
 		}
 		start = i + 1

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v5"
@@ -68,7 +69,7 @@ func (r *rewriter) main(value func(hidden int) string) Text {
 
 // parameter refers to a hidden parameter.
 func (r *rewriter) parameter(hidden int) string {
-	return "$" + itoa(r.plan.Params+1+hidden)
+	return "$" + strconv.Itoa(r.plan.Params+1+hidden)
 }
 
 // edits are the changes of the user's text. With value, guards are replaced too.

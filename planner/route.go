@@ -1,11 +1,9 @@
 package planner
 
 import (
-	"errors"
 	"strings"
 
 	"raisinproxy/sqlfuncs/datum"
-	"raisinproxy/sqlfuncs/pgerr"
 )
 
 // This file is for a front end with an upstream: it says what is ours of the texts
@@ -56,9 +54,6 @@ func ControlsTransaction(text string, standard bool) bool {
 	}
 	return false
 }
-
-// NeedsUpstream says whether an error means that only a PostgreSQL can answer.
-func NeedsUpstream(err *pgerr.Error) bool { return errors.Is(err, errNeedsUpstream) }
 
 // local says whether a statement with calls is answered here, be it with an error. An
 // error is only if it is about a value, which is not looked at for a caller without a

@@ -3,6 +3,7 @@ package planner
 import (
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 	pg_query "github.com/pganalyze/pg_query_go/v5"
@@ -296,7 +297,7 @@ func (c *compiler) topValues(s *Statement, sel *Select, n *pg_query.SelectStmt) 
 	sel.values, sel.total = tuples, len(c.calls)
 	s.Columns = make([]Column, len(types))
 	for i, t := range types {
-		s.Columns[i] = Column{Name: "column" + itoa(i+1), Type: t, Typmod: -1}
+		s.Columns[i] = Column{Name: "column" + strconv.Itoa(i+1), Type: t, Typmod: -1}
 		sel.outputs = append(sel.outputs, &valuesColumn{column: i, t: t})
 	}
 	for _, tuple := range tuples {

@@ -3,6 +3,7 @@ package planner
 import (
 	"maps"
 	"slices"
+	"strconv"
 
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 
@@ -144,7 +145,7 @@ func (i *item) valuesColumns(n *pg_query.SelectStmt) {
 				k = ofRow
 			}
 		}
-		i.addColumn("column"+itoa(at+1), k)
+		i.addColumn("column"+strconv.Itoa(at+1), k)
 	}
 }
 

@@ -3,6 +3,7 @@ package planner
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -95,7 +96,7 @@ func onOff(on bool) string {
 func settingValue(k *pg_query.A_Const) (v SettingValue, ok bool) {
 	switch val := k.GetVal().(type) {
 	case *pg_query.A_Const_Ival:
-		return SettingValue{Text: itoa(int(val.Ival.GetIval())), Number: true}, true
+		return SettingValue{Text: strconv.Itoa(int(val.Ival.GetIval())), Number: true}, true
 	case *pg_query.A_Const_Fval:
 		return SettingValue{Text: val.Fval.GetFval(), Number: true}, true
 	case *pg_query.A_Const_Sval:
@@ -164,20 +165,6 @@ func (c *compiler) settingValues(n *pg_query.VariableSetStmt) ([]SettingValue, *
 		values[i] = v
 	}
 	return values, nil
-}
-
-// quoteIdent quotes a name where it would not be read back as itself.
-func quoteIdent(name string) string {
-	for i := range len(name) {
-		c := name[i]
-		if c != '_' && (c < 'a' || c > 'z') && (i == 0 || c < '0' || c > '9') {
-			return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
-		}
-	}
-	if name == "" || name == "user" {
-		return `"` + name + `"`
-	}
-	return name
 }
 
 func (c *compiler) show(s *Statement, n *pg_query.VariableShowStmt) {

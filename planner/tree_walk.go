@@ -8,42 +8,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// This file walks parse trees.
-
 type protoMessage interface {
 	ProtoReflect() protoreflect.Message
-}
-
-// callsIn finds all calls of ours below m, outer ones before those in their
-// arguments.
-func callsIn(m protoMessage) []*pg_query.FuncCall {
-	var calls []*pg_query.FuncCall
-	descend(m.ProtoReflect(), func(m protoreflect.Message) {
-		if fn, ok := m.Interface().(*pg_query.FuncCall); ok {
-			if _, ok := ours(fn); ok {
-				calls = append(calls, fn)
-			}
-		}
-	})
-	return calls
-}
-
-// nodesWithCalls are the nodes of a tree that have calls of ours in them.
-func nodesWithCalls(n *pg_query.Node) map[*pg_query.Node]bool {
-	holds := map[*pg_query.Node]bool{}
-	var mark func(m protoreflect.Message) bool
-	mark = func(m protoreflect.Message) (found bool) {
-		if fn, ok := m.Interface().(*pg_query.FuncCall); ok {
-			_, found = ours(fn)
-		}
-		eachBelow(m, func(below protoreflect.Message) { found = mark(below) || found })
-		if node, ok := m.Interface().(*pg_query.Node); ok && found {
-			holds[node] = true
-		}
-		return found
-	}
-	mark(n.ProtoReflect())
-	return holds
 }
 
 // each visits the messages of type M below n, and n itself.

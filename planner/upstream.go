@@ -1,0 +1,25 @@
+package planner
+
+import (
+	"errors"
+	"raisinproxy/sqlfuncs/pgerr"
+
+	"github.com/jeroenrinzema/psql-wire/codes"
+)
+
+// NeedsUpstream says whether an error means that only a PostgreSQL can answer.
+func NeedsUpstream(err *pgerr.Error) bool { return errors.Is(err, errNeedsUpstream) }
+
+func upstreamError(what string) *pgerr.Error {
+	return upstreamHint(pgerr.Newf(codes.FeatureNotSupported, "%s needs an [upstream]", what))
+}
+
+func upstreamHint(e *pgerr.Error) *pgerr.Error {
+	e = e.WithHint("This server runs embedded, without a PostgreSQL behind it: it answers its own functions and what drivers send by themselves. An [upstream] in the server's config adds everything else.")
+	e.Cause = errNeedsUpstream
+	return e
+}
+
+// errNeedsUpstream is the cause of the errors of statements that only a PostgreSQL can
+// answer.
+var errNeedsUpstream = errors.New("not answered without an upstream")
