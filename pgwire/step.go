@@ -182,7 +182,7 @@ func (s *session) mayWait(calls bool) bool {
 func (s *session) mayCompute(statements ...*planner.Statement) bool {
 	return s.blocking || !slices.ContainsFunc(statements, func(st *planner.Statement) bool {
 		target, err := s.target(st)
-		return err == nil && target.ReadsCatalogues()
+		return err == nil && target.ReadsCatalogues
 	})
 }
 

@@ -61,7 +61,13 @@ var builtins = map[string]builtinFunc{
 	"format_type":     {args: []datum.Type{datum.OID, datum.Int4}, result: datum.Text, ask: formatType},
 }
 
-func (c *compiler) builtin(name string, n *pg_query.FuncCall, args []argument) (expr, *pgerr.Error) {
+// builtinVolatility says of a function whether it is one of builtins, and volatile.
+func builtinVolatility(name string) (volatile, ok bool) {
+	f, ok := builtins[name]
+	return f.volatile, ok
+}
+
+func (c *exprCompiler) builtin(name string, n *pg_query.FuncCall, args []argument) (expr, *pgerr.Error) {
 	f, ok := builtins[name]
 	plain := n.Over == nil && n.AggFilter == nil && !n.AggDistinct && !n.AggStar && !n.FuncVariadic && len(n.AggOrder) == 0
 	if !ok || !plain || len(args) > len(f.args) || len(args) < len(f.args)-f.optional {
@@ -119,7 +125,7 @@ func formatType(_ Env, args []datum.Datum) (datum.Datum, error) {
 }
 
 // valueFunction is one of the functions that SQL writes without parentheses.
-func (c *compiler) valueFunction(n *pg_query.SQLValueFunction) (expr, *pgerr.Error) {
+func (c *exprCompiler) valueFunction(n *pg_query.SQLValueFunction) (expr, *pgerr.Error) {
 	f, ok := valueFunctions[n.Op]
 	if !ok {
 		return nil, c.needsUpstream(n.Location, "this function")

@@ -7,78 +7,13 @@ import (
 	"unicode/utf8"
 
 	"github.com/jeroenrinzema/psql-wire/codes"
-	pg_query "github.com/pganalyze/pg_query_go/v5"
 
-	"raisinproxy/planner/catalog"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
-// typeName reads a type. typmod is -1 or, for varchar and character, the length in
-// characters plus 4, as in pg_attribute.
-func (c *compiler) typeName(n *pg_query.TypeName) (t datum.Type, typmod int32, err *pgerr.Error) {
-	name, ok := catalogName(n.GetNames())
-	if schema := schemaOf(n.GetNames()); !schemas[schema] {
-		return 0, 0, noSchema(schema).At(c.at(n.GetLocation()))
-	}
-	if !ok || name == datum.Unknown.TypName() || n.GetSetof() || n.GetPctType() {
-		return 0, 0, c.needsUpstream(n.GetLocation(), "type %s", nameOf(n.GetNames()))
-	}
-	t, known := typeNamed(name, len(n.GetArrayBounds()) > 0)
-	if !known {
-		return 0, 0, pgerr.Newf(codes.UndefinedObject, "type \"%s\" does not exist", qualified(n.GetNames())).At(c.at(n.GetLocation()))
-	}
-	if !builtin(t) || catalog.IsPseudoType(uint32(t)) {
-		return 0, 0, c.needsUpstream(n.GetLocation(), "type %s", nameOf(n.GetNames()))
-	}
-	if len(n.GetTypmods()) == 0 {
-		return t, -1, nil
-	}
-	typmod, err = c.typeLength(n, t)
-	return t, typmod, err
-}
-
-// typeNamed finds a built-in type, or the array of one, by its name in pg_catalog.
-func typeNamed(name string, array bool) (datum.Type, bool) {
-	if t, known := datum.TypeByName(name); known && !array {
-		return t, true
-	}
-	oid, known := catalog.TypeNamed(name, array)
-	return datum.Type(oid), known
-}
-
-// typeLength reads the modifier of a type, which must be a length.
-func (c *compiler) typeLength(n *pg_query.TypeName, t datum.Type) (typmod int32, err *pgerr.Error) {
-	if datum.Supported(t) && !t.IsString() && t != datum.Numeric || t == datum.Text || t == datum.Name {
-		return 0, pgerr.Newf(codes.Syntax, "type modifier is not allowed for type \"%s\"", t.TypName()).At(c.at(n.GetLocation()))
-	}
-	length, isInt := intConst(n.GetTypmods()[0])
-	word, hasLength := map[datum.Type]string{datum.Varchar: "varchar", datum.Bpchar: "char"}[t]
-	if !hasLength || len(n.GetTypmods()) != 1 || !isInt {
-		c.unknowable(c.needsUpstream(n.GetLocation(), "this form of type %s", nameOf(n.GetNames())))
-		return -1, nil
-	}
-	if length < 1 {
-		return 0, pgerr.Newf(codes.InvalidParameterValue, "length for type %s must be at least 1", word).At(c.at(n.GetLocation()))
-	}
-	if length > maxVarchar {
-		return 0, pgerr.Newf(codes.InvalidParameterValue, "length for type %s cannot exceed %d", word, maxVarchar).At(c.at(n.GetLocation()))
-	}
-	return length + 4, nil
-}
-
-// maxVarchar is PostgreSQL's MaxAttrSize.
-const maxVarchar = 10485760
-
-// schemas are those of an empty database; "" is none.
-var schemas = map[string]bool{"": true, "pg_catalog": true, "public": true, "information_schema": true}
-
-func noSchema(name string) *pgerr.Error {
-	return pgerr.Newf(codes.InvalidSchemaName, "schema \"%s\" does not exist", name)
-}
-
 // cast is an explicit cast.
-func (c *compiler) cast(e expr, t datum.Type, typmod int32, pos int32) (expr, *pgerr.Error) {
+func (c *exprCompiler) cast(e expr, t datum.Type, typmod int32, pos int32) (expr, *pgerr.Error) {
 	converted, ok, err := c.implicit(e, t)
 	if err != nil {
 		return nil, err
@@ -214,3 +149,15 @@ func firstRunes(s string, n int) string {
 	}
 	return s[:end]
 }
+
+// toOID takes a smaller integer as its bits, and checks the range of a bigint.
+func toOID(from datum.Type) func(datum.Datum) (datum.Datum, error) {
+	return func(d datum.Datum) (datum.Datum, error) {
+		if from == datum.Int8 && d.Int != int64(uint32(d.Int)) {
+			return datum.Null, pgerr.Newf(codes.NumericValueOutOfRange, "OID out of range")
+		}
+		return datum.OfInt(int64(uint32(d.Int))), nil
+	}
+}
+
+func same(d datum.Datum) (datum.Datum, error) { return d, nil }

@@ -29,7 +29,7 @@ func (c *compiler) catalogueQuery(n *pg_query.SelectStmt, declared []datum.Type)
 		known := len(n.FromClause) > 0 && !strings.HasPrefix(report.Message, "relation ")
 		return &Statement{Err: upstreamHint(report).At(c.start)}, known
 	}
-	st = &Statement{Params: query.Params, Action: &Select{catalog: func(f *Frame) ([][]datum.Datum, error) {
+	st = &Statement{Params: query.Params, ReadsCatalogues: true, Action: &Select{catalog: func(f *Frame) ([][]datum.Datum, error) {
 		rows, err := query.Rows(catalogueSession{f.Env}, f.Params)
 		if catalog.IsRefusal(err) {
 			err = upstreamHint(pgerr.From(err))
@@ -63,7 +63,7 @@ func catalogStatement(text string, o Options) (*Statement, bool) {
 	if len(o.Types) > 0 {
 		return nil, false // none of them has a parameter
 	}
-	st := &Statement{Action: &Select{catalog: func(f *Frame) ([][]datum.Datum, error) {
+	st := &Statement{ReadsCatalogues: true, Action: &Select{catalog: func(f *Frame) ([][]datum.Datum, error) {
 		rows, err := match.Rows(clientsql.Call{Session: catalogueSession{f.Env}, Literals: match.Literals})
 		if catalog.IsRefusal(err) {
 			err = upstreamHint(pgerr.From(err))

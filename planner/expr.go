@@ -1,88 +1,11 @@
 package planner
 
-import (
-	"math"
-	"time"
-
-	"github.com/jeroenrinzema/psql-wire/codes"
-
-	"raisinproxy/planner/catalog"
-	"raisinproxy/sqlfuncs"
-	"raisinproxy/sqlfuncs/datum"
-	"raisinproxy/sqlfuncs/pgerr"
-)
-
-// Setting is a run-time parameter, as pg_settings has it.
-type Setting = catalog.Setting
-
-// Env is what an evaluation asks of its session. Plans hold no session state, so
-// that all sessions share them.
-type Env interface {
-	// Call evaluates one raisin_ call.
-	Call(f *sqlfuncs.Function, args []datum.Datum) (sqlfuncs.Row, error)
-	// Info answers the session information functions.
-	Info(InfoKind) datum.Datum
-	// Now is the start of the transaction, or of the statement, or the present.
-	Now(TimeKind) time.Time
-	// Setting reads a run-time parameter; ok is false for an unknown one.
-	Setting(name string) (value string, ok bool)
-	// Settings are the run-time parameters as pg_settings lists them.
-	Settings() []Setting
-	// SetSetting changes a run-time parameter and returns its new value.
-	SetSetting(name, value string, local bool) (string, error)
-}
-
-// InfoKind names a session information function.
-type InfoKind int
-
-// The session information functions.
-const (
-	InfoVersion InfoKind = iota
-	InfoCurrentUser
-	InfoSessionUser
-	InfoDatabase
-	InfoSchema
-	InfoBackendPID
-)
-
-// TimeKind says which moment a time function means.
-type TimeKind int
-
-// The moments of PostgreSQL's time functions.
-const (
-	TransactionTime TimeKind = iota
-	StatementTime
-	ClockTime
-)
-
-// Frame is what one execution of a statement sees and keeps. It may be reused;
-// it is not safe for concurrent use.
-type Frame struct {
-	Env    Env
-	Params []datum.Datum
-
-	literals []datum.Datum  // of the statement's text, if its plan leaves them open
-	rows     []sqlfuncs.Row // results of the statement's calls, by Call.index
-	made     []bool         // which of them there are
-	args     [maxArgs]datum.Datum
-	// derived are the columns of subqueries, by derived.slot.
-	derived []memo
-	tuple   []expr          // the current row of the VALUES list, if there is one
-	table   [][]datum.Datum // the rows of an answer about the catalogue
-	next    int             // rows read so far
-	count   int             // rows before filters
-	left    int64           // rows that LIMIT still lets through
-}
-
-// Bind makes f ready for an execution of st. The values of params are not copied.
-func (f *Frame) Bind(env Env, st *Statement, params []datum.Datum) {
-	f.Env, f.Params, f.literals = env, params, st.literals
-}
+import "raisinproxy/sqlfuncs/datum"
 
 // expr is a typed expression. It is immutable once the statement is compiled.
 type expr interface {
 	typ() datum.Type
-	eval(f *Frame) (datum.Datum, error)
+	eval(f *exprFrame) (datum.Datum, error)
 	// operands are the direct inputs, for walking the tree.
 	operands() []expr
 }
@@ -101,7 +24,7 @@ type constant struct {
 }
 
 func (e *constant) typ() datum.Type { return e.t }
-func (e *constant) eval(f *Frame) (datum.Datum, error) {
+func (e *constant) eval(f *exprFrame) (datum.Datum, error) {
 	if e.slot > 0 {
 		return f.literals[e.slot-1], nil
 	}
@@ -117,7 +40,7 @@ type param struct {
 }
 
 func (e *param) typ() datum.Type { return e.t }
-func (e *param) eval(f *Frame) (datum.Datum, error) {
+func (e *param) eval(f *exprFrame) (datum.Datum, error) {
 	return f.Params[e.number-1], nil
 }
 func (e *param) operands() []expr { return nil }
@@ -126,7 +49,7 @@ func (e *param) operands() []expr { return nil }
 type callScalar struct{ call *Call }
 
 func (e *callScalar) typ() datum.Type { return e.call.Func.Scalar }
-func (e *callScalar) eval(f *Frame) (datum.Datum, error) {
+func (e *callScalar) eval(f *exprFrame) (datum.Datum, error) {
 	row, err := e.call.result(f)
 	if err != nil {
 		return datum.Null, err
@@ -146,7 +69,7 @@ type callColumn struct {
 }
 
 func (e *callColumn) typ() datum.Type { return e.call.Func.Columns[e.column].Type }
-func (e *callColumn) eval(f *Frame) (datum.Datum, error) {
+func (e *callColumn) eval(f *exprFrame) (datum.Datum, error) {
 	row, err := e.call.result(f)
 	if err != nil {
 		return datum.Null, err
@@ -167,7 +90,7 @@ type valuesColumn struct {
 }
 
 func (e *valuesColumn) typ() datum.Type { return e.t }
-func (e *valuesColumn) eval(f *Frame) (datum.Datum, error) {
+func (e *valuesColumn) eval(f *exprFrame) (datum.Datum, error) {
 	return f.tuple[e.column].eval(f)
 }
 func (e *valuesColumn) operands() []expr { return nil }
@@ -198,7 +121,7 @@ type memo struct {
 }
 
 func (e *derived) typ() datum.Type { return e.inner.typ() }
-func (e *derived) eval(f *Frame) (datum.Datum, error) {
+func (e *derived) eval(f *exprFrame) (datum.Datum, error) {
 	for len(f.derived) <= e.slot {
 		f.derived = append(f.derived, memo{})
 	}
@@ -220,7 +143,7 @@ type strict1 struct {
 }
 
 func (e *strict1) typ() datum.Type { return e.t }
-func (e *strict1) eval(f *Frame) (datum.Datum, error) {
+func (e *strict1) eval(f *exprFrame) (datum.Datum, error) {
 	v, err := e.arg.eval(f)
 	if err != nil || v.Null {
 		return datum.Null, err
@@ -238,7 +161,7 @@ type strict2 struct {
 }
 
 func (e *strict2) typ() datum.Type { return e.t }
-func (e *strict2) eval(f *Frame) (datum.Datum, error) {
+func (e *strict2) eval(f *exprFrame) (datum.Datum, error) {
 	l, err := e.left.eval(f)
 	if err != nil {
 		return datum.Null, err
@@ -259,7 +182,7 @@ type logic struct {
 }
 
 func (e *logic) typ() datum.Type { return datum.Bool }
-func (e *logic) eval(f *Frame) (datum.Datum, error) {
+func (e *logic) eval(f *exprFrame) (datum.Datum, error) {
 	result := datum.OfBool(!e.absorbing)
 	for _, arg := range e.args {
 		v, err := arg.eval(f)
@@ -283,7 +206,7 @@ type nullSafe struct {
 }
 
 func (e *nullSafe) typ() datum.Type { return datum.Bool }
-func (e *nullSafe) eval(f *Frame) (datum.Datum, error) {
+func (e *nullSafe) eval(f *exprFrame) (datum.Datum, error) {
 	v, err := e.arg.eval(f)
 	return datum.OfBool(e.apply(v)), err
 }
@@ -297,7 +220,7 @@ type session struct {
 }
 
 func (e *session) typ() datum.Type { return e.t }
-func (e *session) eval(f *Frame) (datum.Datum, error) {
+func (e *session) eval(f *exprFrame) (datum.Datum, error) {
 	args := make([]datum.Datum, len(e.args))
 	for i, arg := range e.args {
 		v, err := arg.eval(f)
@@ -309,118 +232,3 @@ func (e *session) eval(f *Frame) (datum.Datum, error) {
 	return e.ask(f.Env, args)
 }
 func (e *session) operands() []expr { return e.args }
-
-// walk visits e and everything below it.
-func walk(e expr, visit func(expr)) {
-	visit(e)
-	for _, o := range e.operands() {
-		walk(o, visit)
-	}
-}
-
-// early says whether PostgreSQL would compute e while it plans (from literals
-// and parameters alone) and whether that can fail. Such errors come at Bind,
-// before any row description.
-func early(e expr) (ok, fallible bool) {
-	ok = true
-	walk(e, func(e expr) {
-		switch e := e.(type) {
-		case *callScalar, *callColumn, *valuesColumn, *session:
-			ok = false
-		case *derived:
-			ok = ok && e.early
-			fallible = fallible || e.fallible
-		case *strict1:
-			fallible = fallible || e.fallible
-		case *strict2:
-			fallible = fallible || e.fallible
-		}
-	})
-	return ok, fallible
-}
-
-// usesSession says whether e asks the session for anything but calls.
-func usesSession(e expr) (found bool) {
-	walk(e, func(e expr) {
-		switch e := e.(type) {
-		case *session:
-			found = true
-		case *derived:
-			found = found || e.session
-		}
-	})
-	return found
-}
-
-// mentionsColumns says whether e reads a column of a FROM item.
-func mentionsColumns(e expr) (found bool) {
-	walk(e, func(e expr) {
-		switch e := e.(type) {
-		case *valuesColumn, *derived:
-			found = true
-		case *callColumn:
-			found = found || e.inFrom
-		}
-	})
-	return found
-}
-
-// arithmetic computes on integers and checks the range of the result's type.
-func arithmetic(op string, t datum.Type) func(l, r datum.Datum) (datum.Datum, error) {
-	compute := integerOps[op]
-	return func(l, r datum.Datum) (datum.Datum, error) {
-		if r.Int == 0 && (op == "/" || op == "%") {
-			return datum.Null, pgerr.Newf(codes.DivisionByZero, "division by zero")
-		}
-		n, ok := compute(l.Int, r.Int)
-		if !ok || !fits(n, t) {
-			return datum.Null, outOfRange(t)
-		}
-		return datum.OfInt(n), nil
-	}
-}
-
-func outOfRange(t datum.Type) error {
-	return pgerr.Newf(codes.NumericValueOutOfRange, "%s out of range", t)
-}
-
-func fits(n int64, t datum.Type) bool {
-	switch t {
-	case datum.Int2:
-		return n == int64(int16(n))
-	case datum.Int4:
-		return n == int64(int32(n))
-	}
-	return true
-}
-
-// integerOps compute in 64 bits; ok is false on overflow.
-var integerOps = map[string]func(a, b int64) (n int64, ok bool){
-	"+": func(a, b int64) (int64, bool) {
-		n := a + b
-		return n, (n > a) == (b > 0)
-	},
-	"-": func(a, b int64) (int64, bool) {
-		n := a - b
-		return n, (n < a) == (b > 0)
-	},
-	"*": func(a, b int64) (int64, bool) {
-		if a == 0 || b == 0 {
-			return 0, true
-		}
-		n := a * b
-		return n, n/b == a && (a != -1 || b != math.MinInt64) && (b != -1 || a != math.MinInt64)
-	},
-	"/": func(a, b int64) (int64, bool) {
-		if b == -1 {
-			return -a, a != math.MinInt64
-		}
-		return a / b, true
-	},
-	"%": func(a, b int64) (int64, bool) {
-		if b == -1 {
-			return 0, true
-		}
-		return a % b, true
-	},
-}

@@ -242,27 +242,25 @@ func (l *factList) foils(n *pg_query.Node) {
 	})
 }
 
-// knownHere says whether a fact is known to hold of what the embedded evaluator knows.
-// What it has compiled has no operators and types but built-in ones.
-func (f *Fact) knownHere() bool {
+// Unknown is the first fact without which the calls are refused and that does not follow
+// from what builtin knows of PostgreSQL's functions; nil if there is none. It is for
+// statements whose operators and types are all built in.
+func (p *placement) Unknown(builtin func(name string) (volatile, ok bool)) *Fact {
+	for i := range p.facts {
+		if f := &p.facts[i]; f.Refused != nil && !f.follows(builtin) {
+			return f
+		}
+	}
+	return nil
+}
+
+func (f *Fact) follows(builtin func(name string) (volatile, ok bool)) bool {
 	switch f.kind {
 	case stableOperator, opaqueOperator, catalogType, opaqueType:
 		return true
 	case stableFunction, lateFunction, scalarFunction, singleFunction, opaqueFunction:
-		builtin, ok := builtins[f.object]
-		return ok && (f.subject == "" || f.subject == "pg_catalog") && (f.kind != stableFunction || !builtin.volatile)
+		volatile, ok := builtin(f.object)
+		return ok && (f.subject == "" || f.subject == "pg_catalog") && (f.kind != stableFunction || !volatile)
 	}
 	return false
-}
-
-// unknownHere is the error of a statement that rests on what only an upstream knows.
-func (p *placement) unknownHere() *pgerr.Error {
-	for i := range p.facts {
-		if f := &p.facts[i]; f.Refused != nil && !f.knownHere() {
-			err := *f.Refused
-			err.Cause = errNeedsUpstream
-			return &err
-		}
-	}
-	return nil
 }

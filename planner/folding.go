@@ -1,8 +1,6 @@
 package planner
 
-import (
-	pg_query "github.com/pganalyze/pg_query_go/v5"
-)
+import pg_query "github.com/pganalyze/pg_query_go/v5"
 
 // kind says what PostgreSQL's planner can know of an expression before it runs.
 type kind int

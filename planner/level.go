@@ -1,8 +1,6 @@
 package planner
 
-import (
-	pg_query "github.com/pganalyze/pg_query_go/v5"
-)
+import pg_query "github.com/pganalyze/pg_query_go/v5"
 
 // level is one query on a way, or beside it: what its conditions can name.
 type level struct {

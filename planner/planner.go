@@ -1,14 +1,12 @@
 package planner
 
 import (
-	"slices"
 	"strings"
 	"sync/atomic"
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 
 	"raisinproxy/sqlfuncs"
-	"raisinproxy/sqlfuncs/datum"
 )
 
 // Config is what a Planner needs.
@@ -27,26 +25,6 @@ type Planner struct {
 
 // New makes a planner.
 func New(cfg Config) *Planner { return &Planner{cfg: cfg, cache: newCache(cfg.CacheBytes)} }
-
-// Options are what a plan depends on besides its text.
-type Options struct {
-	Standard bool // standard_conforming_strings is on
-	// Prepared: the text may have parameters, of the types that are declared
-	// (datum.Invalid where one is left open).
-	Prepared bool
-	Types    []datum.Type
-}
-
-// Equal says whether both lead to the same plans.
-func (o Options) Equal(p Options) bool {
-	return o.Standard == p.Standard && o.Prepared == p.Prepared && slices.Equal(o.Types, p.Types)
-}
-
-// Clone copies o so that it may be kept.
-func (o Options) Clone() Options {
-	o.Types = slices.Clone(o.Types)
-	return o
-}
 
 func (o Options) key(text string) key {
 	return key{text: text, types: typesKey(o.Types), prepared: o.Prepared, standard: o.Standard}
@@ -70,8 +48,8 @@ func (p *Planner) Cached(text string, o Options) (*Script, bool) {
 		return tooLong(text), true
 	}
 	// A template's key is the shape of its texts: one with a NUL may look like that. No client can send it.
-	if script, ok := p.cache.get(o.key(text)); ok && script.template == nil {
-		return script, true
+	if plan, ok := p.cache.get(o.key(text)); ok && plan.template == nil {
+		return plan.script, true
 	}
 	return p.fromShape(text, o)
 }
@@ -112,7 +90,7 @@ func (p *Planner) plan(text string, o Options) *Script {
 	characters := &characters{positions: &parsed.positions}
 	for i := range parsed.Statements {
 		st := p.statement(text, characters, &parsed.Statements[i], o)
-		if p.cfg.Upstream && st.Mentions && !st.local() {
+		if p.cfg.Upstream && st.Mentions && !answeredHere(st) {
 			if rewritten := rewriteStatement(parsed, i, o); rewritten != nil {
 				st = rewritten
 				st.Mentions = true
@@ -122,7 +100,6 @@ func (p *Planner) plan(text string, o Options) *Script {
 		st.Prepares = parsed.Statements[i].Node.GetPrepareStmt().GetName()
 		st.Within = executeWithin(parsed.Statements[i].Node)
 		st.Text = text[parsed.Statements[i].Start:parsed.Statements[i].End]
-		st.offset = parsed.Statements[i].Start
 		st.Start = characters.before(parsed.Statements[i].Start)
 		script.Statements = append(script.Statements, st)
 		script.Calls = script.Calls || len(st.Calls) > 0
@@ -139,11 +116,9 @@ func isFunction(name string) bool {
 // is looked up among the statements that clients send by themselves.
 func (p *Planner) statement(text string, characters *characters, ps *parsedStatement, o Options) *Statement {
 	if ps.Node == nil {
-		return &Statement{Action: &Set{Modes: []Mode{{Name: "app.branch", Values: []SettingValue{{Text: ps.Branch}}}}, Tag: "SET", use: true}}
+		return &Statement{Action: &Set{Modes: []Mode{{Name: "app.branch", Values: []SettingValue{{Text: ps.Branch}}}}, Tag: "SET", Use: true}}
 	}
-	c := &compiler{at: characters.Char, start: 1 + characters.before(ps.Start), params: newParamTypes(o.Types), embedded: !p.cfg.Upstream}
-	c.params.fixed = !o.Prepared
-	st := c.statement(ps.Node)
+	st := compileStatement(ps.Node, characters.Char, 1+characters.before(ps.Start), o, !p.cfg.Upstream)
 	if st.Err != nil && st.Err.Code == codes.FeatureNotSupported {
 		if answer, ok := catalogStatement(text[ps.Start:ps.End], o); ok {
 			return answer

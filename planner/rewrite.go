@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/jeroenrinzema/psql-wire/codes"
@@ -102,6 +103,25 @@ type PrepareMixed struct {
 func (*Mixed) action()        {}
 func (*PrepareMixed) action() {}
 
+// Functions are those of all calls.
+func (m *Mixed) Functions() iter.Seq[*sqlfuncs.Function] {
+	return func(yield func(*sqlfuncs.Function) bool) {
+		for i := range m.Calls {
+			if !yield(m.Calls[i].Func) {
+				return
+			}
+		}
+		if m.Rows == nil {
+			return
+		}
+		for i := range m.Rows.Calls {
+			if !yield(m.Rows.Calls[i].Func) {
+				return
+			}
+		}
+	}
+}
+
 // Values are the values of the hidden parameters. rows holds the result of each
 // call, nil for one that did not run; guarded is false if a guard was not true.
 func (m *Mixed) Values(rows []*sqlfuncs.Row, guarded bool) []datum.Datum {
@@ -166,7 +186,7 @@ func (r *rewriter) statement(n *pg_query.Node) *Statement {
 	if err != nil {
 		return &Statement{Err: err}
 	}
-	names := &compiler{at: r.source.Char}
+	names := &exprCompiler{at: r.source.Char}
 	for _, site := range r.sites {
 		names.noteDatabase(site.call)
 	}

@@ -27,7 +27,7 @@ func (m *Mixed) Local(types []datum.Type) *LocalArgs {
 	if m.local == nil {
 		return nil
 	}
-	c := &compiler{at: m.local.at, params: newParamTypes(types)}
+	c := &exprCompiler{at: m.local.at, params: newParamTypes(types)}
 	l := &LocalArgs{}
 	for _, n := range m.local.guards {
 		condition := m.local.expr(c, n, datum.Bool)
@@ -49,7 +49,7 @@ func (m *Mixed) Local(types []datum.Type) *LocalArgs {
 }
 
 // expr compiles one expression; nil if it is for the upstream.
-func (s *localSource) expr(c *compiler, n *pg_query.Node, t datum.Type) expr {
+func (s *localSource) expr(c *exprCompiler, n *pg_query.Node, t datum.Type) expr {
 	e, err := c.expr(n)
 	if err != nil {
 		return nil
@@ -67,7 +67,7 @@ func (s *localSource) expr(c *compiler, n *pg_query.Node, t datum.Type) expr {
 // Eval returns the arguments of each call; guarded is false if a guard forbids them all.
 // Params are the values of the user's parameters.
 func (l *LocalArgs) Eval(params []datum.Datum) (args [][]datum.Datum, guarded bool, err error) {
-	f := &Frame{Params: params}
+	f := &exprFrame{Params: params}
 	for _, e := range l.guards {
 		v, err := e.eval(f)
 		if err != nil || v.Null || !v.Bool() {

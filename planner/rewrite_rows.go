@@ -131,14 +131,14 @@ func (r *rewriter) planRows(query *pg_query.SelectStmt, rows []*site) *pgerr.Err
 		return pgerr.Newf(codes.TooManyColumns, "target lists can have at most %d entries", maxColumns).
 			WithDetail("Each argument of a call that runs for each row is one of them.")
 	}
-	list := rowList{rewriter: r, calls: calls, compiler: &compiler{at: r.source.Char, params: newParamTypes(nil)}}
+	list := rowList{rewriter: r, calls: calls, compiler: &exprCompiler{at: r.source.Char, params: newParamTypes(nil)}}
 	return list.plan(query)
 }
 
 // rowList plans the columns of a SELECT list over rows.
 type rowList struct {
 	*rewriter
-	compiler *compiler
+	compiler *exprCompiler
 	calls    map[*pg_query.FuncCall]*Call
 	// front counts the columns so far; stars the items among them that are an
 	// unknown number.

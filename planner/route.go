@@ -55,12 +55,12 @@ func ControlsTransaction(text string, standard bool) bool {
 	return false
 }
 
-// local says whether a statement with calls is answered here, be it with an error. An
-// error is only if it is about a value, which is not looked at for a caller without a
-// name: what a name or a type means, the upstream knows better.
-func (s *Statement) local() bool {
+// answeredHere says whether a statement with calls is answered without the upstream, be it
+// with an error. An error is only if it is about a value, which is not looked at for a
+// caller without a name: what a name or a type means, the upstream knows better.
+func answeredHere(s *Statement) bool {
 	if s.Err != nil {
-		return s.Err.Code[:2] == classData
+		return isAboutValue(s.Err)
 	}
 	for _, t := range s.Params {
 		if !datum.Supported(t) && t != datum.Void {
@@ -71,63 +71,9 @@ func (s *Statement) local() bool {
 	case *Select:
 		return a.Local()
 	case *Prepare:
-		return a.Statement.local()
+		return answeredHere(a.Statement)
 	case *Execute:
 		return true
 	}
 	return false
-}
-
-// classData is the class of the errors about values.
-const classData = "22"
-
-// Local says whether a query is answered here exactly as PostgreSQL would, whatever
-// the state of a session is there: from literals, parameters and calls alone.
-func (s *Select) Local() bool {
-	if s.catalog != nil {
-		return false
-	}
-	local := true
-	check := func(list []expr) {
-		for _, e := range list {
-			local = local && !usesSession(e)
-		}
-	}
-	check(s.outputs)
-	check(s.guards)
-	check(s.filters)
-	for _, tuple := range s.values {
-		check(tuple)
-	}
-	for _, call := range s.calls {
-		check(call.Args)
-	}
-	return local
-}
-
-// EmptiesBranch says whether a SET gives app.branch no value.
-func (s *Set) EmptiesBranch() bool {
-	for _, m := range s.Modes {
-		if m.Name == branchSetting && !m.Default && len(m.Values) == 1 && m.Values[0].Text == "" {
-			return true
-		}
-	}
-	return false
-}
-
-// UseBranch is the branch that a text of nothing but USE BRANCH chooses.
-func (s *Script) UseBranch() (branch string, ok bool) {
-	if len(s.Statements) != 1 {
-		return "", false
-	}
-	return s.Statements[0].UseBranch()
-}
-
-// UseBranch is the branch that USE BRANCH chooses; ok is false for another statement.
-func (s *Statement) UseBranch() (branch string, ok bool) {
-	set, ok := s.Action.(*Set)
-	if !ok || !set.use {
-		return "", false
-	}
-	return set.Modes[0].Values[0].Text, true
 }

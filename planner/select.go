@@ -2,7 +2,6 @@ package planner
 
 import (
 	"math"
-	"slices"
 	"strconv"
 
 	"github.com/jeroenrinzema/psql-wire/codes"
@@ -26,15 +25,31 @@ type Select struct {
 	early []expr
 	// values is the VALUES list, one tuple a row; nil: a single row.
 	values [][]expr
-	// calls run before the first row: those of FROM, WITH and subqueries. A call of the
-	// SELECT list runs when its column is computed, so that an error in a column before
-	// it keeps it from running.
-	calls []*Call
-	total int  // of all calls
-	limit expr // nil: none
+	// calls are all calls. The first of them, those of FROM, WITH and subqueries, run before
+	// the first row. A call of the SELECT list runs when its column is computed, so that an
+	// error in a column before it keeps it from running.
+	calls  []*Call
+	before int  // how many run before the first row
+	limit  expr // nil: none
 
 	// catalog, if set, makes the rows instead of all of the above.
 	catalog func(f *Frame) ([][]datum.Datum, error)
+}
+
+// Frame is what one execution of a statement sees and keeps. It may be reused;
+// it is not safe for concurrent use.
+type Frame struct {
+	exprFrame
+
+	table [][]datum.Datum // the rows of an answer about the catalogue
+	next  int             // rows read so far
+	count int             // rows before filters
+	left  int64           // rows that LIMIT still lets through
+}
+
+// Bind makes f ready for an execution of st. The values of params are not copied.
+func (f *Frame) Bind(env Env, st *Statement, params []datum.Datum) {
+	f.Env, f.Params, f.literals = env, params, st.Literals
 }
 
 // Check computes what depends on literals and parameters alone, for the errors
@@ -42,7 +57,7 @@ type Select struct {
 func (s *Select) Check(f *Frame) error {
 	f.derived = f.derived[:0]
 	for _, e := range s.early {
-		if _, err := e.eval(f); err != nil {
+		if _, err := e.eval(&f.exprFrame); err != nil {
 			return err
 		}
 	}
@@ -52,8 +67,8 @@ func (s *Select) Check(f *Frame) error {
 // Open evaluates the guards and then each call, once. It must be called once per
 // execution, before Next.
 func (s *Select) Open(f *Frame) error {
-	f.tuple, f.next, f.derived = nil, 0, f.derived[:0]
-	f.prepare(s.total)
+	f.begin(len(s.calls))
+	f.next = 0
 	if s.catalog != nil {
 		var err error
 		f.table, err = s.catalog(f)
@@ -67,7 +82,7 @@ func (s *Select) Open(f *Frame) error {
 		}
 	}
 	for _, guard := range s.guards {
-		v, err := guard.eval(f)
+		v, err := guard.eval(&f.exprFrame)
 		if err != nil {
 			return err
 		}
@@ -76,26 +91,17 @@ func (s *Select) Open(f *Frame) error {
 			return nil
 		}
 	}
-	for _, call := range s.calls {
-		if _, err := call.result(f); err != nil {
+	for _, call := range s.calls[:s.before] {
+		if _, err := call.result(&f.exprFrame); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// prepare makes room for the results of n calls, none of which has been made.
-func (f *Frame) prepare(n int) {
-	if cap(f.rows) < n {
-		f.rows, f.made = make([]sqlfuncs.Row, n), make([]bool, n)
-	}
-	f.rows, f.made = f.rows[:n], f.made[:n]
-	clear(f.made)
-}
-
 // applyLimit computes LIMIT, before any call: a query that may yield nothing makes none.
 func (s *Select) applyLimit(f *Frame) error {
-	v, err := s.limit.eval(f)
+	v, err := s.limit.eval(&f.exprFrame)
 	switch {
 	case err != nil || v.Null:
 		return err
@@ -108,41 +114,6 @@ func (s *Select) applyLimit(f *Frame) error {
 
 // invalidLimit is a code that the vocabulary lacks.
 const invalidLimit codes.Code = "2201W"
-
-// withResults is a frame in which calls have been made already.
-func withResults(rows []sqlfuncs.Row) *Frame {
-	f := &Frame{rows: rows, made: make([]bool, len(rows))}
-	for i := range f.made {
-		f.made[i] = true
-	}
-	return f
-}
-
-// maxArgs is the largest number of arguments of a function of the catalogue.
-const maxArgs = 3
-
-// result makes the call, unless this execution has made it already.
-func (c *Call) result(f *Frame) (*sqlfuncs.Row, error) {
-	row := &f.rows[c.index]
-	if f.made[c.index] {
-		return row, nil
-	}
-	var args [maxArgs]datum.Datum // a call in an argument uses f.args in between
-	for i, arg := range c.Args {
-		v, err := arg.eval(f)
-		if err != nil {
-			return nil, err
-		}
-		args[i] = v
-	}
-	f.args = args
-	made, err := f.Env.Call(c.Func, f.args[:len(c.Args)])
-	if err != nil {
-		return nil, err
-	}
-	*row, f.made[c.index] = made, true
-	return row, nil
-}
 
 // Next moves to the next row; ok is false after the last.
 func (s *Select) Next(f *Frame) (ok bool, err error) {
@@ -166,7 +137,7 @@ func (s *Select) Next(f *Frame) (ok bool, err error) {
 
 func (s *Select) keep(f *Frame) (bool, error) {
 	for _, filter := range s.filters {
-		v, err := filter.eval(f)
+		v, err := filter.eval(&f.exprFrame)
 		if err != nil || v.Null || !v.Bool() {
 			return false, err
 		}
@@ -179,7 +150,7 @@ func (s *Select) Column(f *Frame, i int) (datum.Datum, error) {
 	if s.catalog != nil {
 		return f.table[f.next-1][i], nil
 	}
-	return s.outputs[i].eval(f)
+	return s.outputs[i].eval(&f.exprFrame)
 }
 
 // ScalarCall is the call whose JSON is column i as it stands, so that it can be
@@ -192,7 +163,7 @@ func (s *Select) ScalarCall(f *Frame, i int) (*sqlfuncs.Function, *sqlfuncs.Row,
 	if !ok || e.typ() != datum.JSONB {
 		return nil, nil, nil
 	}
-	row, err := e.call.result(f)
+	row, err := e.call.result(&f.exprFrame)
 	return e.call.Func, row, err
 }
 
@@ -214,7 +185,7 @@ func (c *compiler) selectStmt(s *Statement, n *pg_query.SelectStmt) *pgerr.Error
 	if err := c.selectBody(s, sel, n); err != nil {
 		return err
 	}
-	sel.total = len(c.calls)
+	sel.calls = c.calls
 	for _, call := range c.calls {
 		for _, arg := range call.Args {
 			sel.noteEarly(arg)
@@ -234,7 +205,7 @@ func (c *compiler) selectBody(s *Statement, sel *Select, n *pg_query.SelectStmt)
 		return err
 	}
 	inFrom := len(c.calls)
-	sel.calls = slices.Clone(c.calls)
+	sel.before = inFrom
 	s.Columns = make([]Column, 0, len(n.TargetList))
 	for _, target := range n.TargetList {
 		if err := c.target(s, sel, target.GetResTarget()); err != nil {
@@ -294,7 +265,7 @@ func (c *compiler) topValues(s *Statement, sel *Select, n *pg_query.SelectStmt) 
 	if err != nil {
 		return err
 	}
-	sel.values, sel.total = tuples, len(c.calls)
+	sel.values, sel.calls = tuples, c.calls
 	s.Columns = make([]Column, len(types))
 	for i, t := range types {
 		s.Columns[i] = Column{Name: "column" + strconv.Itoa(i+1), Type: t, Typmod: -1}
@@ -397,7 +368,7 @@ func isFalse(e expr) bool {
 	if ok, fallible := early(e); open || !ok || fallible {
 		return false
 	}
-	v, err := e.eval(&Frame{})
+	v, err := e.eval(&exprFrame{})
 	return err == nil && !v.Null && !v.Bool()
 }
 
@@ -481,4 +452,28 @@ func (c *compiler) starOfCall(n *pg_query.FuncCall, f *sqlfuncs.Function) ([]out
 		columns[i] = outputColumn{col.Name, &callColumn{call: call, column: i}}
 	}
 	return columns, nil
+}
+
+// Local says whether a query is answered here exactly as PostgreSQL would, whatever
+// the state of a session is there: from literals, parameters and calls alone.
+func (s *Select) Local() bool {
+	if s.catalog != nil {
+		return false
+	}
+	local := true
+	check := func(list []expr) {
+		for _, e := range list {
+			local = local && !usesSession(e)
+		}
+	}
+	check(s.outputs)
+	check(s.guards)
+	check(s.filters)
+	for _, tuple := range s.values {
+		check(tuple)
+	}
+	for _, call := range s.calls {
+		check(call.Args)
+	}
+	return local
 }

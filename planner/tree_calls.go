@@ -1,11 +1,12 @@
 package planner
 
 import (
-	"raisinproxy/sqlfuncs"
 	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"raisinproxy/sqlfuncs"
 )
 
 // ours says whether n calls a function of the catalogue: by its exact name,

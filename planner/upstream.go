@@ -2,9 +2,10 @@ package planner
 
 import (
 	"errors"
-	"raisinproxy/sqlfuncs/pgerr"
 
 	"github.com/jeroenrinzema/psql-wire/codes"
+
+	"raisinproxy/sqlfuncs/pgerr"
 )
 
 // NeedsUpstream says whether an error means that only a PostgreSQL can answer.
@@ -23,3 +24,6 @@ func upstreamHint(e *pgerr.Error) *pgerr.Error {
 // errNeedsUpstream is the cause of the errors of statements that only a PostgreSQL can
 // answer.
 var errNeedsUpstream = errors.New("not answered without an upstream")
+
+// isAboutValue says whether an error is of the class of those about values.
+func isAboutValue(err *pgerr.Error) bool { return err.Code[:2] == "22" }

@@ -2,12 +2,10 @@ package planner
 
 import (
 	"cmp"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/jeroenrinzema/psql-wire/codes"
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 
 	"raisinproxy/sqlfuncs/datum"
@@ -190,97 +188,13 @@ func (c *compiler) prepare(s *Statement, n *pg_query.PrepareStmt) *pgerr.Error {
 		}
 		declared[i] = t
 	}
-	inner := &compiler{at: c.at, start: c.start, params: newParamTypes(declared), embedded: c.embedded}
-	prepared := inner.statement(n.Query)
+	prepared := compileStatement(n.Query, c.at, c.start, Options{Prepared: true, Types: declared}, c.embedded)
 	if prepared.Err != nil {
 		return prepared.Err
 	}
 	s.Action = &Prepare{Name: n.Name, Statement: prepared}
 	s.Database, s.Foreign = prepared.Database, prepared.Foreign
 	return nil
-}
-
-func (c *compiler) execute(s *Statement, n *pg_query.ExecuteStmt) *pgerr.Error {
-	e := &Execute{Name: n.Name, Count: len(n.Params), at: c.at}
-	s.Action = e
-	// The arguments are looked at when the command runs, in which it has no
-	// parameters of its own.
-	inner := &compiler{at: c.at, start: c.start, params: &paramTypes{fixed: true}}
-	for _, arg := range n.Params {
-		value, err := inner.expr(arg)
-		if err != nil {
-			e.err = err
-			return nil
-		}
-		e.args = append(e.args, value)
-		e.places = append(e.places, c.at(locationOf(arg)))
-	}
-	e.unknown = inner.opaque
-	return nil
-}
-
-// Arguments computes the arguments of EXECUTE as the parameters of the statement
-// it names, by the rules of assignment.
-func (e *Execute) Arguments(f *Frame, types []datum.Type) ([]datum.Datum, error) {
-	if len(types) == 0 {
-		return nil, nil // PostgreSQL does not even look at them
-	}
-	converted, err := e.assigned(types)
-	if err != nil {
-		return nil, err
-	}
-	values := make([]datum.Datum, len(types))
-	for i, arg := range converted {
-		if values[i], err = arg.eval(f); err != nil {
-			return nil, err
-		}
-	}
-	return values, nil
-}
-
-// assigned are the arguments converted to the types of the parameters.
-func (e *Execute) assigned(types []datum.Type) ([]expr, error) {
-	if e.err != nil {
-		return nil, e.err
-	}
-	if err := e.CheckCount(types); err != nil {
-		return nil, err
-	}
-	c := &compiler{at: e.at, params: &paramTypes{fixed: true}, opaque: e.unknown}
-	converted := make([]expr, len(types))
-	for i, arg := range e.args {
-		value, err := c.assign(arg, types[i], i+1)
-		if err != nil && err.Position == 0 {
-			err = err.At(e.places[i])
-		}
-		if err != nil {
-			return nil, err
-		}
-		converted[i] = value
-	}
-	if c.opaque != nil {
-		return nil, c.opaque
-	}
-	return converted, nil
-}
-
-// NeedsUpstream says whether only an upstream can compute the arguments, or knows better
-// what is wrong with them.
-func (e *Execute) NeedsUpstream(types []datum.Type) bool {
-	if len(types) == 0 || e.Count != len(types) {
-		return false
-	}
-	converted, err := e.assigned(types)
-	return err != nil && pgerr.From(err).Code[:2] != classData || slices.ContainsFunc(converted, usesSession)
-}
-
-// CheckCount says whether there is an argument for each parameter.
-func (e *Execute) CheckCount(types []datum.Type) error {
-	if e.Count == len(types) {
-		return nil
-	}
-	return pgerr.Newf(codes.Syntax, "wrong number of parameters for prepared statement \"%s\"", e.Name).
-		WithDetail("Expected %d parameters but got %d.", len(types), e.Count)
 }
 
 // ExecuteAs is the text of an EXECUTE with another name in it. Positions behind the name
@@ -299,19 +213,4 @@ func executeWithin(n *pg_query.Node) string {
 		n.GetCreateTableAsStmt().GetQuery().GetExecuteStmt().GetName())
 }
 
-// assign converts e as an INSERT into a column of type t would.
-func (c *compiler) assign(e expr, t datum.Type, number int) (expr, *pgerr.Error) {
-	converted, ok, err := c.implicit(e, t)
-	if ok || err != nil {
-		return converted, err
-	}
-	from := e.typ()
-	if assigns(from, t) || !builtin(from) || !builtin(t) {
-		if converted := conversion(e, t); converted != nil {
-			return converted, nil
-		}
-		return nil, c.needsUpstream(0, "a value of type %s as %s", displayName(from), displayName(t))
-	}
-	return nil, pgerr.Newf(codes.DatatypeMismatch, "parameter $%d of type %s cannot be coerced to the expected type %s", number, displayName(from), displayName(t)).
-		WithHint("You will need to rewrite or cast the expression.")
-}
+func (*Select) action() {}

@@ -1,8 +1,6 @@
 package planner
 
-import (
-	pg_query "github.com/pganalyze/pg_query_go/v5"
-)
+import pg_query "github.com/pganalyze/pg_query_go/v5"
 
 // scope is a WITH query that can be read, and those before it.
 type scope struct {

@@ -1,0 +1,141 @@
+package planner
+
+import (
+	"slices"
+	"strings"
+
+	"raisinproxy/sqlfuncs/datum"
+)
+
+// template is a plan for all texts of one shape.
+type template struct {
+	script *Script
+	slots  []slot
+	count  int // of the literals
+	// start and tail are how many bytes of a text stand before and after its statement.
+	start, tail int
+}
+
+// slot is a place in the plan that a literal fills.
+type slot struct {
+	literal int
+	t       datum.Type
+}
+
+// maxFilled is the number of slots that are filled without an allocation of their own.
+const maxFilled = 4
+
+// filled is a plan for one text, in one piece of memory.
+type filled struct {
+	script     Script
+	statement  Statement
+	statements [1]*Statement
+	values     [maxFilled]datum.Datum
+}
+
+// fill makes the plan of a text of the shape that t is for. ok is false if
+// this text has to be planned for itself: a literal is none of the type that it is
+// needed for, and the error says where it stands.
+func (t *template) fill(text string, literals []literal) (script *Script, ok bool) {
+	if len(literals) != t.count {
+		return nil, false
+	}
+	f := &filled{}
+	text = strings.Clone(text)
+	values := f.values[:0]
+	for _, slot := range t.slots {
+		v, ok := literals[slot.literal].as(slot.t, text)
+		if !ok {
+			return nil, false
+		}
+		values = append(values, v)
+	}
+	f.script, f.statement, f.statements[0] = *t.script, *t.script.Statements[0], &f.statement
+	f.script.Statements = f.statements[:]
+	f.statement.Text = text[t.start : len(text)-t.tail]
+	f.statement.Literals = values
+	return &f.script, true
+}
+
+// as is the value of a literal as a type.
+func (l *literal) as(t datum.Type, text string) (v datum.Datum, ok bool) {
+	if l.value == l.start {
+		return datum.OfInt(l.number), true // of the size that its mark says
+	}
+	v, err := datum.Parse(t, text[l.value:l.end-1])
+	return v, err == nil
+}
+
+// fromShape makes the plan of a text from one of its shape that is in the cache.
+func (p *Planner) fromShape(text string, o Options) (*Script, bool) {
+	var s shape
+	if !s.find(text, o.Standard) {
+		return nil, false
+	}
+	plan, ok := p.cache.get(o.key(s.view()))
+	if !ok || plan.template == nil {
+		return nil, false
+	}
+	return plan.template.fill(text, s.literals())
+}
+
+// keep puts a plan into the cache: under the shape of its text, if it can be used for
+// others of that shape. It returns the plan of this text.
+func (p *Planner) keep(text string, o Options, script *Script) *Script {
+	var s shape
+	if s.find(text, o.Standard) {
+		if t := newTemplate(script, text, s.literals()); t != nil {
+			p.cache.put(o.key(strings.Clone(s.view())), cached{template: t})
+			own, _ := t.fill(text, s.literals()) // it was seen that it can be
+			return own
+		}
+	}
+	p.cache.put(o.key(text), cached{script: script})
+	return script
+}
+
+// newTemplate makes a template of a plan if every literal is nothing but a value in an
+// argument of a call; else it returns nil.
+func newTemplate(s *Script, text string, literals []literal) *template {
+	if s.Err != nil || len(s.Notices) > 0 || len(s.Statements) != 1 {
+		return nil
+	}
+	st := s.Statements[0]
+	query, ok := st.Action.(*Select)
+	if !ok || st.Err != nil {
+		return nil
+	}
+	byStart := make(map[int32]int, len(literals))
+	for i, l := range literals {
+		byStart[int32(l.start)] = i
+	}
+	var places []*constant
+	var slots []slot
+	filled := map[int]bool{}
+	for _, call := range query.calls {
+		for _, arg := range call.Args {
+			walk(arg, func(e expr) {
+				k, ok := e.(*constant)
+				if !ok || !k.written {
+					return
+				}
+				i, ok := byStart[k.pos]
+				if ok {
+					_, ok = literals[i].as(k.t, text)
+				}
+				if ok && !slices.Contains(places, k) {
+					places, slots = append(places, k), append(slots, slot{i, k.t})
+					filled[i] = true
+				}
+			})
+		}
+	}
+	if len(filled) != len(literals) {
+		return nil
+	}
+	for i, k := range places {
+		k.slot = i + 1
+	}
+	start := byteOffset(text, st.Start)
+	return &template{script: s, slots: slots, count: len(literals), start: start, tail: len(text) - start - len(st.Text)}
+}
