@@ -8,6 +8,9 @@ import (
 
 	"raisinproxy/planner/catalog"
 	"raisinproxy/planner/clientsql"
+	"raisinproxy/planner/pgparse"
+	"raisinproxy/planner/plan"
+	"raisinproxy/planner/sqltext"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
 )
@@ -27,12 +30,12 @@ func (c *compiler) catalogueQuery(n *pg_query.SelectStmt, declared []datum.Type)
 		}
 		// Of a relation that is not there, and without one, the error before says more.
 		known := len(n.FromClause) > 0 && !strings.HasPrefix(report.Message, "relation ")
-		return &Statement{Err: upstreamHint(report).At(c.start)}, known
+		return &Statement{Err: plan.UpstreamHint(report).At(c.start)}, known
 	}
 	st = &Statement{Params: query.Params, ReadsCatalogues: true, Action: &Select{catalog: func(f *Frame) ([][]datum.Datum, error) {
 		rows, err := query.Rows(catalogueSession{f.Env}, f.Params)
 		if catalog.IsRefusal(err) {
-			err = upstreamHint(pgerr.From(err))
+			err = plan.UpstreamHint(pgerr.From(err))
 		}
 		return rows, err
 	}}}
@@ -52,11 +55,11 @@ func (s catalogueSession) Setting(name string) (string, bool) { return s.env.Set
 func (s catalogueSession) Settings() []catalog.Setting        { return s.env.Settings() }
 
 // answers is the index of clientsql, made when it is first needed.
-var answers = sync.OnceValue(func() *clientsql.Index { return clientsql.NewIndex(normalise) })
+var answers = sync.OnceValue(func() *clientsql.Index { return clientsql.NewIndex() })
 
 // catalogStatement is the plan of a catalogue query that a client sends by itself.
-func catalogStatement(text string, o Options) (*Statement, bool) {
-	match, ok := answers().Find(normaliseWith(text, o.Standard))
+func catalogStatement(text *sqltext.Text, ps *pgparse.Statement, o Options) (*Statement, bool) {
+	match, ok := answers().Find(text.Normalise(ps.Start, ps.End))
 	if !ok {
 		return nil, false
 	}
@@ -66,7 +69,7 @@ func catalogStatement(text string, o Options) (*Statement, bool) {
 	st := &Statement{ReadsCatalogues: true, Action: &Select{catalog: func(f *Frame) ([][]datum.Datum, error) {
 		rows, err := match.Rows(clientsql.Call{Session: catalogueSession{f.Env}, Literals: match.Literals})
 		if catalog.IsRefusal(err) {
-			err = upstreamHint(pgerr.From(err))
+			err = plan.UpstreamHint(pgerr.From(err))
 		}
 		return rows, err
 	}}}

@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"raisinproxy/planner/pgparse"
+	"raisinproxy/planner/sqltext"
 )
 
 // certainSetup makes stand-ins that count how often PostgreSQL calls them. A sequence
@@ -117,7 +120,7 @@ func callsOnPostgres(t *testing.T, conn *pgconn.PgConn, sql string) int {
 // callsHere is how many calls would be made here, or why the statement is refused.
 func callsHere(t *testing.T, conn *pgconn.PgConn, sql string) (calls int, why string) {
 	t.Helper()
-	parsed, err := parseSQL(sql, true)
+	parsed, err := pgparse.Parse(sqltext.New(sql, true))
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}

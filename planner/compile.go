@@ -5,6 +5,7 @@ import (
 
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 
+	"raisinproxy/planner/plan"
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
@@ -42,7 +43,7 @@ func (c *compiler) statement(n *pg_query.Node) *Statement {
 	if err == nil {
 		err = c.params.check()
 	}
-	if query := n.GetSelectStmt(); err != nil && NeedsUpstream(err) && c.embedded && query != nil && !s.Mentions {
+	if query := n.GetSelectStmt(); err != nil && plan.NeedsUpstream(err) && c.embedded && query != nil && !s.Mentions {
 		if answer, ok := c.catalogueQuery(query, declared); ok {
 			return answer
 		}
@@ -70,7 +71,7 @@ func unknownHere(p *placement) *pgerr.Error {
 		return nil
 	}
 	err := *fact.Refused
-	err.Cause = errNeedsUpstream
+	err.Cause = plan.ErrNeedsUpstream
 	return &err
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/jeroenrinzema/psql-wire/codes"
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 
+	"raisinproxy/planner/plan"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
 )
@@ -92,7 +93,7 @@ func (e *Execute) NeedsUpstream(types []datum.Type) bool {
 		return false
 	}
 	converted, err := e.assigned(types)
-	return err != nil && !isAboutValue(pgerr.From(err)) || slices.ContainsFunc(converted, usesSession)
+	return err != nil && !plan.IsAboutValue(pgerr.From(err)) || slices.ContainsFunc(converted, usesSession)
 }
 
 // CheckCount says whether there is an argument for each parameter.

@@ -6,6 +6,7 @@ import (
 	"github.com/jeroenrinzema/psql-wire/codes"
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 
+	"raisinproxy/planner/plan"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
 )
@@ -230,7 +231,7 @@ func (c *exprCompiler) booleanTest(n *pg_query.BooleanTest) (expr, *pgerr.Error)
 
 // needsUpstream refuses what only a real PostgreSQL can answer.
 func (c *exprCompiler) needsUpstream(pos int32, format string, args ...any) *pgerr.Error {
-	e := upstreamError(fmt.Sprintf(format, args...))
+	e := plan.UpstreamError(fmt.Sprintf(format, args...))
 	e.Position = c.start
 	if pos > 0 {
 		e.Position = c.at(pos)

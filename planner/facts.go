@@ -8,6 +8,7 @@ import (
 
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 
+	"raisinproxy/planner/sqltext"
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
@@ -195,19 +196,19 @@ func (p *placer) needType(k factKind, n *pg_query.TypeName) {
 	}
 	parts := make([]string, len(n.GetNames()))
 	for i, part := range n.GetNames() {
-		parts[i] = quotedName(part.GetString_().GetSval())
+		parts[i] = sqltext.QuotedName(part.GetString_().GetSval())
 	}
 	p.need(k, strings.Join(parts, "."), "", "a cast to a type that is not built in", n.GetLocation())
 }
 
 // relationName is a relation as to_regclass reads it.
 func relationName(n *pg_query.RangeVar) string {
-	name := quotedName(n.GetRelname())
+	name := sqltext.QuotedName(n.GetRelname())
 	if n.GetSchemaname() != "" {
-		name = quotedName(n.Schemaname) + "." + name
+		name = sqltext.QuotedName(n.Schemaname) + "." + name
 	}
 	if n.GetCatalogname() != "" {
-		name = quotedName(n.Catalogname) + "." + name
+		name = sqltext.QuotedName(n.Catalogname) + "." + name
 	}
 	return name
 }

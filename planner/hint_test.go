@@ -3,13 +3,16 @@ package planner
 import (
 	"strings"
 	"testing"
+
+	"raisinproxy/planner/pgparse"
+	"raisinproxy/planner/sqltext"
 )
 
 // TestHintsLeadOn: what a hint shows is not refused in its turn.
 func TestHintsLeadOn(t *testing.T) {
 	refusal := func(sql string) *Statement {
 		t.Helper()
-		parsed, err := parseSQL(sql, true)
+		parsed, err := pgparse.Parse(sqltext.New(sql, true))
 		if err != nil {
 			t.Fatalf("%s: %v", sql, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/jeroenrinzema/psql-wire/codes"
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 
+	"raisinproxy/planner/sqltext"
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
@@ -406,7 +407,7 @@ func analyzes(options []*pg_query.Node) (analyze bool) {
 			continue
 		}
 		word := def.GetArg().GetString_().GetSval()
-		analyze = def.GetArg() == nil || foldsTo(word, "true") || foldsTo(word, "on") || def.GetArg().GetInteger().GetIval() == 1
+		analyze = def.GetArg() == nil || sqltext.FoldsTo(word, "true") || sqltext.FoldsTo(word, "on") || def.GetArg().GetInteger().GetIval() == 1
 	}
 	return analyze
 }

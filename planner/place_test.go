@@ -3,6 +3,9 @@ package planner
 import (
 	"strings"
 	"testing"
+
+	"raisinproxy/planner/pgparse"
+	"raisinproxy/planner/sqltext"
 )
 
 // TestPlaces places the call f of each statement by the table of where calls may
@@ -100,7 +103,7 @@ func TestPlaces(t *testing.T) {
 		{"EXECUTE p(f)", []Place{refused}},
 	} {
 		sql := strings.NewReplacer("f", "raisin_lock_release('k', 1)", "g", "raisin_lock_acquire('k', 1)").Replace(lone(test.sql))
-		parsed, err := parseSQL(sql, true)
+		parsed, err := pgparse.Parse(sqltext.New(sql, true))
 		if err != nil {
 			t.Errorf("%s: %v", sql, err)
 			continue

@@ -1,5 +1,7 @@
 package planner
 
+import "raisinproxy/planner/sqltext"
+
 // Action is one of the types below.
 type Action interface{ action() }
 
@@ -95,7 +97,7 @@ func (*NoOp) action() {}
 // EmptiesBranch says whether a SET gives app.branch no value.
 func (s *Set) EmptiesBranch() bool {
 	for _, m := range s.Modes {
-		if m.Name == branchSetting && !m.Default && len(m.Values) == 1 && m.Values[0].Text == "" {
+		if m.Name == sqltext.BranchSetting && !m.Default && len(m.Values) == 1 && m.Values[0].Text == "" {
 			return true
 		}
 	}

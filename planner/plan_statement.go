@@ -4,6 +4,7 @@ import (
 	"iter"
 	"slices"
 
+	"raisinproxy/planner/sqltext"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
@@ -114,4 +115,10 @@ func (s *Statement) UseBranch() (branch string, ok bool) {
 		return "", false
 	}
 	return set.Modes[0].Values[0].Text, true
+}
+
+// ExecuteAs is the text of an EXECUTE with another name in it. Positions behind the name
+// are shift characters further on than in the statement's own text.
+func (s *Statement) ExecuteAs(name string) (sql string, shift int) {
+	return sqltext.ExecuteAs(s.Text, s.Standard, name)
 }

@@ -6,7 +6,8 @@ import (
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 
-	"raisinproxy/sqlfuncs"
+	"raisinproxy/planner/pgparse"
+	"raisinproxy/planner/sqltext"
 )
 
 // Config is what a Planner needs.
@@ -44,52 +45,48 @@ func (p *Planner) Stats() Stats {
 // Cached returns the plan of a text that was planned before, or that differs from such a
 // one only in the literals of its calls. It never parses; text is not kept.
 func (p *Planner) Cached(text string, o Options) (*Script, bool) {
-	if len(text) > maxLongBytes {
-		return tooLong(text), true
+	t := sqltext.New(text, o.Standard)
+	defer t.Release()
+	return p.cached(t, o)
+}
+
+func (p *Planner) cached(text *sqltext.Text, o Options) (*Script, bool) {
+	if err := pgparse.CheckLength(text.SQL); err != nil {
+		return &Script{Err: err}, true
 	}
 	// A template's key is the shape of its texts: one with a NUL may look like that. No client can send it.
-	if plan, ok := p.cache.get(o.key(text)); ok && plan.template == nil {
+	if plan, ok := p.cache.get(o.key(text.SQL)); ok && plan.template == nil {
 		return plan.script, true
 	}
 	return p.fromShape(text, o)
 }
 
-// tooLong is the plan of a text that is too long to be looked at closely.
-func tooLong(text string) *Script {
-	if concerns(text) {
-		return &Script{Err: tooComplex("%d bytes", maxTextBytes)}
-	}
-	return &Script{Err: upstreamError("a statement of this size")}
-}
-
 // Plan plans a text and keeps the plan. It blocks its thread, for milliseconds at
 // worst. Errors are in the Script.
 func (p *Planner) Plan(text string, o Options) *Script {
+	t := sqltext.New(strings.Clone(text), o.Standard)
+	defer t.Release()
 	o = o.Clone()
-	text = strings.Clone(text)
-	return p.keep(text, o, p.plan(text, o))
+	return p.keep(t, o, p.plan(t, o))
 }
 
-func (p *Planner) plan(text string, o Options) *Script {
-	scan := scanText(text, o.Standard, isFunction)
-	if scan.Empty() {
-		if err := checkEncoding(text); err != nil {
-			return &Script{Err: err}
-		}
-		return &Script{}
+func (p *Planner) plan(text *sqltext.Text, o Options) *Script {
+	if text.Empty() {
+		return &Script{Err: pgparse.CheckEncoding(text.SQL)}
 	}
 	p.parses.Add(1)
-	parsed, err := parseSQL(text, o.Standard)
+	parsed, err := pgparse.Parse(text)
 	if err == nil {
-		err = laterNumber(text, o.Standard)
+		err = text.LaterNumber()
 	}
-	script := &Script{Err: err, Notices: truncations(text, o.Standard)}
+	script := &Script{Err: err, Notices: text.Truncations()}
 	if err != nil {
 		return script
 	}
-	characters := &characters{positions: &parsed.positions}
+	characters := parsed.Characters()
 	for i := range parsed.Statements {
-		st := p.statement(text, characters, &parsed.Statements[i], o)
+		ps := &parsed.Statements[i]
+		st := p.statement(text, characters, ps, o)
 		if p.cfg.Upstream && st.Mentions && !answeredHere(st) {
 			if rewritten := rewriteStatement(parsed, i, o); rewritten != nil {
 				st = rewritten
@@ -97,30 +94,25 @@ func (p *Planner) plan(text string, o Options) *Script {
 			}
 		}
 		st.Standard = o.Standard
-		st.Prepares = parsed.Statements[i].Node.GetPrepareStmt().GetName()
-		st.Within = executeWithin(parsed.Statements[i].Node)
-		st.Text = text[parsed.Statements[i].Start:parsed.Statements[i].End]
-		st.Start = characters.before(parsed.Statements[i].Start)
+		st.Prepares = ps.Node.GetPrepareStmt().GetName()
+		st.Within = executeWithin(ps.Node)
+		st.Text = text.SQL[ps.Start:ps.End]
+		st.Start = characters.Before(ps.Start)
 		script.Statements = append(script.Statements, st)
 		script.Calls = script.Calls || len(st.Calls) > 0
 	}
 	return script
 }
 
-func isFunction(name string) bool {
-	_, ok := sqlfuncs.Lookup(name)
-	return ok
-}
-
 // statement compiles one statement of a text. What only the catalogue can answer
 // is looked up among the statements that clients send by themselves.
-func (p *Planner) statement(text string, characters *characters, ps *parsedStatement, o Options) *Statement {
+func (p *Planner) statement(text *sqltext.Text, characters *pgparse.Characters, ps *pgparse.Statement, o Options) *Statement {
 	if ps.Node == nil {
 		return &Statement{Action: &Set{Modes: []Mode{{Name: "app.branch", Values: []SettingValue{{Text: ps.Branch}}}}, Tag: "SET", Use: true}}
 	}
-	st := compileStatement(ps.Node, characters.Char, 1+characters.before(ps.Start), o, !p.cfg.Upstream)
+	st := compileStatement(ps.Node, characters.Char, 1+characters.Before(ps.Start), o, !p.cfg.Upstream)
 	if st.Err != nil && st.Err.Code == codes.FeatureNotSupported {
-		if answer, ok := catalogStatement(text[ps.Start:ps.End], o); ok {
+		if answer, ok := catalogStatement(text, ps, o); ok {
 			return answer
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"raisinproxy/planner/catalog"
+	"raisinproxy/planner/sqltext"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
 )
@@ -114,7 +115,7 @@ func FuzzPlan(f *testing.F) {
 		if script.Err != nil {
 			return
 		}
-		mentions := scanText(text, standard, isFunction).Mentions
+		mentions := sqltext.New(text, standard).Mentions()
 		for _, st := range script.Statements {
 			query, ok := st.Action.(*Select)
 			if !ok || st.Err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/jeroenrinzema/psql-wire/codes"
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 
+	"raisinproxy/planner/pgparse"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
@@ -147,33 +148,29 @@ func (m *Mixed) Values(rows []*sqlfuncs.Row, guarded bool) []datum.Datum {
 // no call in it is ours to make, so that the upstream gets it as it is. What is
 // wrong beyond its syntax is in the Err of the result, as far as it can be known
 // without the upstream.
-func rewriteStatement(parsed *parsedText, i int, o Options) *Statement {
+func rewriteStatement(parsed *pgparse.Parsed, i int, o Options) *Statement {
 	st := &parsed.Statements[i]
 	if st.Node == nil || len(callsIn(st.Node)) == 0 {
 		return nil
 	}
-	start, end := parsed.surroundings(i, o.Standard)
-	source := parsed.positions // plans keep it, but not the parse tree
-	r := &rewriter{source: &source, user: parsed.user, plan: &Mixed{}, prepared: o.Prepared, declared: o.Types}
-	r.tokens = nestedTokens(parsed.user, o.Standard, start, end)
+	start, end := surroundings(parsed, i)
+	source := parsed.Positions // plans keep it, but not the parse tree
+	r := &rewriter{source: &source, user: parsed.Text.SQL, plan: &Mixed{}, prepared: o.Prepared, declared: o.Types}
+	r.tokens = nestedTokens(parsed.Text, start, end)
 	r.span = span{start, end}
 	return r.statement(st.Node)
 }
 
 // surroundings is the part of the user's text that belongs to a statement: the
 // statement, and the comments around it, in which other programs read hints.
-func (p *parsedText) surroundings(i int, standard bool) (start, end int) {
-	l := newLexer(p.user, standard)
+func surroundings(p *pgparse.Parsed, i int) (start, end int) {
 	if i > 0 {
-		l.pos = p.Statements[i-1].End
-		start = l.pos
-		for t := l.next(); t.End <= p.Statements[i].Start && t.Kind != tokenEnd; t = l.next() {
+		start = p.Statements[i-1].End
+		for _, t := range p.Text.Between(start, p.Statements[i].Start) {
 			start = t.End
 		}
 	}
-	l = newLexer(p.user, standard)
-	l.pos = p.Statements[i].End
-	return start, l.next().Start
+	return start, p.Text.TokenFrom(p.Statements[i].End).Start
 }
 
 // statement plans what the parse tree n says.

@@ -9,11 +9,13 @@ import (
 
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 
+	"raisinproxy/planner/pgparse"
+	"raisinproxy/planner/sqltext"
 	"raisinproxy/sqlfuncs"
 )
 
 // FuzzRewrite: whatever a statement is, its texts parse, have the parameters that the
-// plan says, and their positions lie in the user's text; and a statement without calls
+// plan says, and their pgparse.Positions lie in the user's text; and a statement without calls
 // is left alone.
 func FuzzRewrite(f *testing.F) {
 	files, err := filepath.Glob("testdata/rewrite/*.txt")
@@ -34,11 +36,11 @@ func FuzzRewrite(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, text string, standard, prepared bool) {
-		parsed, err := parseSQL(text, standard)
+		parsed, err := pgparse.Parse(sqltext.New(text, standard))
 		if err != nil {
 			return
 		}
-		mentions := scanText(text, standard, isFunction).Mentions
+		mentions := sqltext.New(text, standard).Mentions()
 		for i := range parsed.Statements {
 			st := rewriteStatement(parsed, i, Options{Standard: standard, Prepared: prepared})
 			if st == nil {
@@ -88,7 +90,7 @@ func checkText(t *testing.T, user string, standard bool, text *Text) (highest in
 	for i := range utf8.RuneCountInString(text.SQL) + 2 {
 		checkPosition(t, user, text.Position(i))
 	}
-	parsed, err := parseSQL(text.SQL, standard)
+	parsed, err := pgparse.Parse(sqltext.New(text.SQL, standard))
 	if err != nil {
 		if err.Code != "54001" { // it has grown beyond what is parsed here
 			t.Errorf("%q: %q does not parse: %v", user, text.SQL, err)

@@ -6,6 +6,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"raisinproxy/planner/sqltext"
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
@@ -115,10 +116,10 @@ func (r *rewriter) joins(i int) bool {
 	if r.is(i, ",") {
 		return true
 	}
-	if r.tokens[i].Kind != tokenIdent || r.is(i-1, ".") || r.isWord(i-1, "as") || r.is(i+1, "(") {
+	if r.tokens[i].Kind != sqltext.Ident || r.is(i-1, ".") || r.isWord(i-1, "as") || r.is(i+1, "(") {
 		return false
 	}
-	return joinWords[foldName(r.text(i))]
+	return joinWords[sqltext.FoldName(r.text(i))]
 }
 
 var joinWords = map[string]bool{

@@ -13,6 +13,8 @@ import (
 	"github.com/jeroenrinzema/psql-wire/codes"
 
 	"raisinproxy/pgwire/wiretest"
+	"raisinproxy/planner/pgparse"
+	"raisinproxy/planner/sqltext"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
@@ -208,7 +210,7 @@ func (c *rewriteCase) values() (values [][]byte) {
 
 func executeRewritten(t *testing.T, conn *pgconn.PgConn, test *rewriteCase) string {
 	t.Helper()
-	parsed, syntax := parseSQL(test.sql, !test.escape)
+	parsed, syntax := pgparse.Parse(sqltext.New(test.sql, !test.escape))
 	if syntax != nil {
 		t.Fatal(syntax)
 	}
@@ -514,7 +516,7 @@ func TestCopyOnPostgres(t *testing.T) {
 
 func mixedOf(t *testing.T, sql string, o Options) *Mixed {
 	t.Helper()
-	parsed, err := parseSQL(sql, o.Standard)
+	parsed, err := pgparse.Parse(sqltext.New(sql, o.Standard))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -551,7 +553,7 @@ func TestExplainOnPostgres(t *testing.T) {
 func TestPrepareOnPostgres(t *testing.T) {
 	conn := rewriteServer(t)
 	mustRun(t, conn, "CREATE DOMAIN positive AS int NOT NULL CHECK (VALUE > 0)")
-	parsed, _ := parseSQL("PREPARE q (varchar(5), numeric(10, 2)[], jobs, bigint, positive) AS SELECT $2, token FROM raisin_lock_acquire($1, 5) WHERE ($3).id = $4 + $5", true)
+	parsed, _ := pgparse.Parse(sqltext.New("PREPARE q (varchar(5), numeric(10, 2)[], jobs, bigint, positive) AS SELECT $2, token FROM raisin_lock_acquire($1, 5) WHERE ($3).id = $4 + $5", true))
 	p := rewriteStatement(parsed, 0, Options{Standard: true}).Action.(*PrepareMixed)
 	types, err := conn.Prepare(t.Context(), "", p.Types.SQL, nil)
 	if err != nil {

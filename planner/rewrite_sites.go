@@ -7,6 +7,8 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 
 	"raisinproxy/planner/catalog"
+	"raisinproxy/planner/pgparse"
+	"raisinproxy/planner/sqltext"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
@@ -14,7 +16,7 @@ import (
 
 // rewriter makes a Mixed of one statement.
 type rewriter struct {
-	source   *positions
+	source   *pgparse.Positions
 	user     string
 	tokens   []nestedToken
 	span     span // of the statement in user
@@ -36,18 +38,16 @@ type span struct{ start, end int }
 // nestedToken is a token and how many brackets are open around it. Brackets are
 // not inside themselves.
 type nestedToken struct {
-	token
+	sqltext.Token
 	depth int
 }
 
-func nestedTokens(text string, standard bool, start, end int) (tokens []nestedToken) {
-	l := newLexer(text[:end], standard)
-	l.pos = start
+func nestedTokens(text *sqltext.Text, start, end int) (tokens []nestedToken) {
 	depth := 0
-	for t := l.next(); t.Kind != tokenEnd; t = l.next() {
+	for _, t := range text.Between(start, end) {
 		opens, closes := false, false
-		if t.Kind == tokenPunct {
-			switch text[t.Start] {
+		if t.Kind == sqltext.Punct {
+			switch text.SQL[t.Start] {
 			case '(', '[':
 				opens = true
 			case ')', ']':
@@ -145,7 +145,7 @@ type surround struct {
 	lists map[*pg_query.A_Indirection]bool
 }
 
-func surroundings(n *pg_query.Node) *surround {
+func surroundOf(n *pg_query.Node) *surround {
 	at := &surround{
 		from:   map[*pg_query.FuncCall]*pg_query.RangeFunction{},
 		field:  map[*pg_query.FuncCall]*pg_query.A_Indirection{},
@@ -206,7 +206,7 @@ func (r *rewriter) locate(n *pg_query.Node, placed []placedCall) *pgerr.Error {
 	if len(callsIn(n)) > len(placed) {
 		return r.refuse(callsIn(n)[0], "this statement")
 	}
-	at := surroundings(n)
+	at := surroundOf(n)
 	r.byCall = map[*pg_query.FuncCall]*site{}
 	for _, p := range placed {
 		if len(callsIn(p.call)) > 1 {
@@ -422,10 +422,10 @@ func (r *rewriter) itemEnd(i, depth int) int {
 // endsClause says whether a token is a keyword that no expression has outside
 // brackets, so that a clause ends there.
 func (r *rewriter) endsClause(i int) bool {
-	if r.tokens[i].Kind != tokenIdent || i > 0 && (r.is(i-1, ".") || r.isWord(i-1, "as")) {
+	if r.tokens[i].Kind != sqltext.Ident || i > 0 && (r.is(i-1, ".") || r.isWord(i-1, "as")) {
 		return false
 	}
-	return clauseWords[foldName(r.text(i))]
+	return clauseWords[sqltext.FoldName(r.text(i))]
 }
 
 var clauseWords = map[string]bool{
@@ -460,11 +460,11 @@ func (r *rewriter) closing(i int) int {
 func (r *rewriter) text(i int) string { return r.user[r.tokens[i].Start:r.tokens[i].End] }
 
 func (r *rewriter) is(i int, punct string) bool {
-	return i >= 0 && i < len(r.tokens) && r.tokens[i].Kind == tokenPunct && r.text(i) == punct
+	return i >= 0 && i < len(r.tokens) && r.tokens[i].Kind == sqltext.Punct && r.text(i) == punct
 }
 
 func (r *rewriter) isWord(i int, word string) bool {
-	return i >= 0 && i < len(r.tokens) && r.tokens[i].Kind == tokenIdent && foldsTo(r.text(i), word)
+	return i >= 0 && i < len(r.tokens) && r.tokens[i].Kind == sqltext.Ident && sqltext.FoldsTo(r.text(i), word)
 }
 
 // wordBefore is the last token before i that is the keyword, not a name or label
@@ -479,7 +479,7 @@ func (r *rewriter) wordBefore(i int, word string, depth int) int {
 	return -1
 }
 
-func (r *rewriter) character(offset int) int { return r.source.character(offset) }
+func (r *rewriter) character(offset int) int { return r.source.Character(offset) }
 
 // refuse refuses a call, as a placer does.
 func (r *rewriter) refuse(call *pg_query.FuncCall, what string) *pgerr.Error {

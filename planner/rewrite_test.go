@@ -7,6 +7,8 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"raisinproxy/planner/pgparse"
+	"raisinproxy/planner/sqltext"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
 )
@@ -17,7 +19,7 @@ func TestRewrite(t *testing.T) {
 	datadriven.Walk(t, "testdata/rewrite", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(_ *testing.T, d *datadriven.TestData) string {
 			o := Options{Standard: !d.HasArg("escapes"), Prepared: d.Cmd == "prepared"}
-			parsed, err := parseSQL(d.Input, o.Standard)
+			parsed, err := pgparse.Parse(sqltext.New(d.Input, o.Standard))
 			if err != nil {
 				return err.Error()
 			}
@@ -119,7 +121,7 @@ func TestRewriteLimits(t *testing.T) {
 		{"SELECT " + strings.Repeat("raisin_lock_release('',1),", 554) + "1 FROM t", ""},
 		{"SELECT " + strings.Repeat("raisin_lock_release('',1),", 554) + "1,2,3 FROM t", "54011"},
 	} {
-		parsed, err := parseSQL(test.sql, true)
+		parsed, err := pgparse.Parse(sqltext.New(test.sql, true))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -132,7 +134,7 @@ func TestRewriteLimits(t *testing.T) {
 			t.Errorf("%.60s: got %v, want %s", test.sql, st.Err, test.code)
 		}
 	}
-	parsed, _ := parseSQL("SELECT * FROM t, raisin_lock_release('k', 1)", true)
+	parsed, _ := pgparse.Parse(sqltext.New("SELECT * FROM t, raisin_lock_release('k', 1)", true))
 	for declared, code := range map[int]string{65534: "", 65535: "54000"} {
 		st := rewriteStatement(parsed, 0, Options{Standard: true, Prepared: true, Types: make([]datum.Type, declared)})
 		if got := st.Err; (got == nil) != (code == "") || got != nil && string(got.Code) != code {
@@ -143,7 +145,7 @@ func TestRewriteLimits(t *testing.T) {
 
 // TestVoidParameter: JDBC declares a result that PostgreSQL leaves out of the call.
 func TestVoidParameter(t *testing.T) {
-	parsed, _ := parseSQL("SELECT * FROM t, raisin_lock_acquire($1, $2, ttl_ms => $3) AS result", true)
+	parsed, _ := pgparse.Parse(sqltext.New("SELECT * FROM t, raisin_lock_acquire($1, $2, ttl_ms => $3) AS result", true))
 	types := []datum.Type{datum.Void, datum.Text, datum.Int8}
 	m := rewriteStatement(parsed, 0, Options{Standard: true, Prepared: true, Types: types}).Action.(*Mixed)
 	if want := "SELECT ($2)::pg_catalog.text, ($3)::pg_catalog.int8"; m.Args.SQL != want || m.Params != 3 {

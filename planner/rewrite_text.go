@@ -6,6 +6,7 @@ import (
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 
+	"raisinproxy/planner/pgparse"
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
@@ -13,7 +14,7 @@ import (
 type Text struct {
 	SQL    string
 	pieces []piece
-	source *positions
+	source *pgparse.Positions
 	// sites are those whose calls a probe replaced, for its errors.
 	sites []*site
 	alone bool // it is Args, in which nothing of the statement around is visible
@@ -35,19 +36,19 @@ func (t *Text) Position(position int) int {
 		return 0
 	}
 	offset, _ := t.offset(position)
-	return t.source.character(offset)
+	return t.source.Character(offset)
 }
 
 // offset is where in the user's text, in bytes, a position is, and whether what
 // stands there was copied from it.
 func (t *Text) offset(position int) (user int, copied bool) {
-	at := byteOffset(t.SQL, position-1)
+	at := pgparse.ByteOffset(t.SQL, position-1)
 	i := sort.Search(len(t.pieces), func(i int) bool { return t.pieces[i].at > at }) - 1
 	p := t.pieces[max(i, 0)]
 	if !p.copied {
 		return p.user, false
 	}
-	return min(p.user+at-p.at, len(t.source.user)), true
+	return min(p.user+at-p.at, len(t.source.User)), true
 }
 
 // Translate makes the user's error of one that the upstream reports about the
@@ -72,7 +73,7 @@ func (t *Text) Translate(err *pgerr.Error) *pgerr.Error {
 
 // callBefore is the name of the function whose call a position in Args belongs to.
 func (t *Text) callBefore(position int) string {
-	at := byteOffset(t.SQL, position-1)
+	at := pgparse.ByteOffset(t.SQL, position-1)
 	name := ""
 	for _, p := range t.pieces {
 		for _, s := range t.sites {

@@ -7,6 +7,7 @@ import (
 	"github.com/jeroenrinzema/psql-wire/codes"
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 
+	"raisinproxy/planner/sqltext"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
 )
@@ -17,7 +18,7 @@ func (r *rewriter) explainStmt(n *pg_query.ExplainStmt) *pgerr.Error {
 	plan := &ExplainPlan{Text: true}
 	for _, option := range n.Options {
 		if def := option.GetDefElem(); def.GetDefname() == "format" {
-			plan.Text = foldsTo(def.GetArg().GetString_().GetSval(), "text")
+			plan.Text = sqltext.FoldsTo(def.GetArg().GetString_().GetSval(), "text")
 		}
 	}
 	r.plan.Explain = plan
@@ -52,7 +53,7 @@ func (m *Mixed) CopySQL(values []datum.Datum) Text {
 		if values[hidden].Null {
 			return "NULL"
 		}
-		return quotedLiteral(string(datum.AppendText(nil, m.Hidden[hidden].Type, values[hidden], nil)))
+		return sqltext.QuotedLiteral(string(datum.AppendText(nil, m.Hidden[hidden].Type, values[hidden], nil)))
 	})
 }
 

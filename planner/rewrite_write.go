@@ -7,6 +7,7 @@ import (
 
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 
+	"raisinproxy/planner/sqltext"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
@@ -77,7 +78,7 @@ func (r *rewriter) edits(replace func(*textWriter, *site), value func(hidden int
 	for _, s := range r.sites {
 		edits = append(edits, edit{s.span, func(w *textWriter) { replace(w, s) }})
 		if s.output != "" {
-			edits = append(edits, edit{span{s.asAt, s.asAt}, func(w *textWriter) { w.put(s.name, " AS ", quotedName(s.output)) }})
+			edits = append(edits, edit{span{s.asAt, s.asAt}, func(w *textWriter) { w.put(s.name, " AS ", sqltext.QuotedName(s.output)) }})
 		}
 		if s.drop.start < s.drop.end {
 			edits = append(edits, edit{s.drop, func(*textWriter) {}})
@@ -157,7 +158,7 @@ func (r *rewriter) result(w *textWriter, s *site, column func(column, i int)) {
 			w.put(s.name, ")")
 		}
 		if s.form == formFrom || s.form == formStar && s.named {
-			w.put(s.name, " AS ", quotedName(s.nameOf(c)))
+			w.put(s.name, " AS ", sqltext.QuotedName(s.nameOf(c)))
 		}
 	}
 }
@@ -165,7 +166,7 @@ func (r *rewriter) result(w *textWriter, s *site, column func(column, i int)) {
 // alias names a FROM item that has no alias of the user's.
 func (r *rewriter) alias(w *textWriter, s *site) {
 	if s.form == formFrom && !s.aliased {
-		w.put(s.name, " AS ", quotedName(s.alias))
+		w.put(s.name, " AS ", sqltext.QuotedName(s.alias))
 	}
 }
 
@@ -175,7 +176,7 @@ func (r *rewriter) resolved(w *textWriter, s *site) {
 	case s.given == nil:
 		// There is no function that these arguments could fit: not in pg_catalog
 		// either, which is where nobody else can have made one.
-		w.put(s.name, "pg_catalog.", quotedName(s.function.Name))
+		w.put(s.name, "pg_catalog.", sqltext.QuotedName(s.function.Name))
 		w.copy(span{r.tokens[s.open].Start, r.tokens[r.closing(s.open)].End})
 	case s.reordered():
 		r.oneByOne(w, s)

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"raisinproxy/planner/sqltext"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
 )
@@ -117,7 +118,7 @@ func TestShapesChangeNothing(t *testing.T) {
 			if !ok {
 				script = p.Plan(written, o)
 			}
-			fresh := New(Config{}).plan(written, o)
+			fresh := New(Config{}).plan(sqltext.New(written, o.Standard), o)
 			if got, want := execute(script), execute(fresh); !reflect.DeepEqual(got, want) {
 				t.Fatalf("%q\nis  %+v\nnot %+v", written, got, want)
 			}
@@ -161,7 +162,7 @@ func TestATextThatLooksLikeAShape(t *testing.T) {
 			if !ok {
 				script = p.Plan(text, o)
 			}
-			if got, want := execute(script), execute(New(Config{}).plan(text, o)); !reflect.DeepEqual(got, want) {
+			if got, want := execute(script), execute(New(Config{}).plan(sqltext.New(text, o.Standard), o)); !reflect.DeepEqual(got, want) {
 				t.Errorf("%q\nis  %+v\nnot %+v", text, got, want)
 			}
 		}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"raisinproxy/planner/pgparse"
+	"raisinproxy/planner/sqltext"
 	"raisinproxy/sqlfuncs/datum"
 )
 
@@ -36,7 +38,7 @@ type filled struct {
 // fill makes the plan of a text of the shape that t is for. ok is false if
 // this text has to be planned for itself: a literal is none of the type that it is
 // needed for, and the error says where it stands.
-func (t *template) fill(text string, literals []literal) (script *Script, ok bool) {
+func (t *template) fill(text string, literals []sqltext.Literal) (script *Script, ok bool) {
 	if len(literals) != t.count {
 		return nil, false
 	}
@@ -44,7 +46,7 @@ func (t *template) fill(text string, literals []literal) (script *Script, ok boo
 	text = strings.Clone(text)
 	values := f.values[:0]
 	for _, slot := range t.slots {
-		v, ok := literals[slot.literal].as(slot.t, text)
+		v, ok := literals[slot.literal].As(slot.t, text)
 		if !ok {
 			return nil, false
 		}
@@ -57,46 +59,37 @@ func (t *template) fill(text string, literals []literal) (script *Script, ok boo
 	return &f.script, true
 }
 
-// as is the value of a literal as a type.
-func (l *literal) as(t datum.Type, text string) (v datum.Datum, ok bool) {
-	if l.value == l.start {
-		return datum.OfInt(l.number), true // of the size that its mark says
-	}
-	v, err := datum.Parse(t, text[l.value:l.end-1])
-	return v, err == nil
-}
-
 // fromShape makes the plan of a text from one of its shape that is in the cache.
-func (p *Planner) fromShape(text string, o Options) (*Script, bool) {
-	var s shape
-	if !s.find(text, o.Standard) {
+func (p *Planner) fromShape(text *sqltext.Text, o Options) (*Script, bool) {
+	var s sqltext.Shape
+	if !s.Find(text) {
 		return nil, false
 	}
-	plan, ok := p.cache.get(o.key(s.view()))
+	plan, ok := p.cache.get(o.key(s.View()))
 	if !ok || plan.template == nil {
 		return nil, false
 	}
-	return plan.template.fill(text, s.literals())
+	return plan.template.fill(text.SQL, s.Literals())
 }
 
 // keep puts a plan into the cache: under the shape of its text, if it can be used for
 // others of that shape. It returns the plan of this text.
-func (p *Planner) keep(text string, o Options, script *Script) *Script {
-	var s shape
-	if s.find(text, o.Standard) {
-		if t := newTemplate(script, text, s.literals()); t != nil {
-			p.cache.put(o.key(strings.Clone(s.view())), cached{template: t})
-			own, _ := t.fill(text, s.literals()) // it was seen that it can be
+func (p *Planner) keep(text *sqltext.Text, o Options, script *Script) *Script {
+	var s sqltext.Shape
+	if s.Find(text) {
+		if t := newTemplate(script, text.SQL, s.Literals()); t != nil {
+			p.cache.put(o.key(strings.Clone(s.View())), cached{template: t})
+			own, _ := t.fill(text.SQL, s.Literals()) // it was seen that it can be
 			return own
 		}
 	}
-	p.cache.put(o.key(text), cached{script: script})
+	p.cache.put(o.key(text.SQL), cached{script: script})
 	return script
 }
 
 // newTemplate makes a template of a plan if every literal is nothing but a value in an
 // argument of a call; else it returns nil.
-func newTemplate(s *Script, text string, literals []literal) *template {
+func newTemplate(s *Script, text string, literals []sqltext.Literal) *template {
 	if s.Err != nil || len(s.Notices) > 0 || len(s.Statements) != 1 {
 		return nil
 	}
@@ -107,7 +100,7 @@ func newTemplate(s *Script, text string, literals []literal) *template {
 	}
 	byStart := make(map[int32]int, len(literals))
 	for i, l := range literals {
-		byStart[int32(l.start)] = i
+		byStart[int32(l.Start)] = i
 	}
 	var places []*constant
 	var slots []slot
@@ -121,7 +114,7 @@ func newTemplate(s *Script, text string, literals []literal) *template {
 				}
 				i, ok := byStart[k.pos]
 				if ok {
-					_, ok = literals[i].as(k.t, text)
+					_, ok = literals[i].As(k.t, text)
 				}
 				if ok && !slices.Contains(places, k) {
 					places, slots = append(places, k), append(slots, slot{i, k.t})
@@ -136,6 +129,6 @@ func newTemplate(s *Script, text string, literals []literal) *template {
 	for i, k := range places {
 		k.slot = i + 1
 	}
-	start := byteOffset(text, st.Start)
+	start := pgparse.ByteOffset(text, st.Start)
 	return &template{script: s, slots: slots, count: len(literals), start: start, tail: len(text) - start - len(st.Text)}
 }

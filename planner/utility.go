@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 
@@ -195,15 +194,6 @@ func (c *compiler) prepare(s *Statement, n *pg_query.PrepareStmt) *pgerr.Error {
 	s.Action = &Prepare{Name: n.Name, Statement: prepared}
 	s.Database, s.Foreign = prepared.Database, prepared.Foreign
 	return nil
-}
-
-// ExecuteAs is the text of an EXECUTE with another name in it. Positions behind the name
-// are shift characters further on than in the statement's own text.
-func (s *Statement) ExecuteAs(name string) (sql string, shift int) {
-	l := newLexer(s.Text, s.Standard)
-	l.next() // EXECUTE
-	old := l.next()
-	return s.Text[:old.Start] + name + s.Text[old.End:], utf8.RuneCountInString(name) - utf8.RuneCountInString(s.Text[old.Start:old.End])
 }
 
 // executeWithin is the prepared statement that an EXPLAIN or a CREATE TABLE AS executes.

@@ -8,7 +8,7 @@
 //
 // # How a query is recognised
 //
-// The caller's lexer turns a statement into its normalised text (see [Normalise]):
+// A statement is reduced to its normalised words (see sqltext.Text.Normalise):
 // white space, comments, case and the values of literals no longer matter. An
 // [Index] finds the answers of that text, and picks the one whose literals are
 // the client's. In [Answer.SQL] a literal is a constant, which the client must

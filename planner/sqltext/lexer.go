@@ -1,33 +1,33 @@
-package planner
+package sqltext
 
 import "strings"
 
-// tokenKind is what a token is. Comments and white space are no tokens.
-type tokenKind uint8
+// Kind is what a token is. Comments and white space are no tokens.
+type Kind uint8
 
 const (
-	tokenEnd tokenKind = iota // nothing is left; Start and End are the length of the text
+	End Kind = iota // nothing is left; Start and End are the length of the text
 
-	tokenIdent         // a keyword or a name: select, Raisin_Lock_Acquire, größe
-	tokenQuotedIdent   // "name"
-	tokenUnicodeIdent  // U&"n\0061me"; a UESCAPE that follows is two tokens of its own
-	tokenString        // 'text', which standard_conforming_strings governs
-	tokenEscapeString  // E'text'
-	tokenUnicodeString // U&'t\0065xt'; UESCAPE as above
-	tokenDollarString  // $tag$text$tag$
-	tokenBitString     // B'01' or X'1F'
-	tokenInteger       // 1, 1_000, 0x1F
-	tokenFloat         // 1.5, .5, 1e9
-	tokenParam         // $1
-	tokenOperator      // +, ||, ->>, <=, but not =>
-	tokenPunct         // ( ) [ ] , ; : . and the longer :: := .. =>
-	tokenOther         // a byte that begins nothing, such as a lone $ or \
-	tokenUnterminated  // a string, quoted name or comment without its end; it reaches to the end of the text
+	Ident         // a keyword or a name: select, Raisin_Lock_Acquire, größe
+	QuotedIdent   // "name"
+	UnicodeIdent  // U&"n\0061me"; a UESCAPE that follows is two tokens of its own
+	String        // 'text', which standard_conforming_strings governs
+	EscapeString  // E'text'
+	UnicodeString // U&'t\0065xt'; UESCAPE as above
+	DollarString  // $tag$text$tag$
+	BitString     // B'01' or X'1F'
+	Integer       // 1, 1_000, 0x1F
+	Float         // 1.5, .5, 1e9
+	Param         // $1
+	Operator      // +, ||, ->>, <=, but not =>
+	Punct         // ( ) [ ] , ; : . and the longer :: := .. =>
+	Other         // a byte that begins nothing, such as a lone $ or \
+	Unterminated  // a string, quoted name or comment without its end; it reaches to the end of the text
 )
 
-// A token is the bytes [Start, End) of the text.
-type token struct {
-	Kind       tokenKind
+// A Token is the bytes [Start, End) of the text.
+type Token struct {
+	Kind       Kind
 	Start, End int
 }
 
@@ -56,14 +56,14 @@ func newLexer(text string, standardConformingStrings bool) lexer {
 	return lexer{text: text, backslashes: !standardConformingStrings}
 }
 
-// next returns the next token, and tokenEnd for ever after the last one.
-func (l *lexer) next() token {
+// next returns the next Token, and End for ever after the last one.
+func (l *lexer) next() Token {
 	start, closed := l.skipBlanks()
 	if !closed {
 		return l.unterminated(start)
 	}
 	if start == len(l.text) {
-		return token{tokenEnd, start, start}
+		return Token{End, start, start}
 	}
 	c := l.text[start]
 	switch class := byteClasses[c]; {
@@ -76,9 +76,9 @@ func (l *lexer) next() token {
 	}
 	switch c {
 	case '\'':
-		return l.quoted(tokenString, start, start, l.backslashes)
+		return l.quoted(String, start, start, l.backslashes)
 	case '"':
-		return l.quotedIdent(tokenQuotedIdent, start, start)
+		return l.quotedIdent(QuotedIdent, start, start)
 	case '$':
 		return l.dollar(start)
 	case '.':
@@ -86,18 +86,18 @@ func (l *lexer) next() token {
 			return l.number(start)
 		}
 		if l.byteAt(start+1) == '.' {
-			return l.take(tokenPunct, start, start+2)
+			return l.take(Punct, start, start+2)
 		}
-		return l.take(tokenPunct, start, start+1)
+		return l.take(Punct, start, start+1)
 	case ':':
 		if c := l.byteAt(start + 1); c == ':' || c == '=' {
-			return l.take(tokenPunct, start, start+2)
+			return l.take(Punct, start, start+2)
 		}
-		return l.take(tokenPunct, start, start+1)
+		return l.take(Punct, start, start+1)
 	case '(', ')', '[', ']', ',', ';':
-		return l.take(tokenPunct, start, start+1)
+		return l.take(Punct, start, start+1)
 	}
-	return l.take(tokenOther, start, start+1)
+	return l.take(Other, start, start+1)
 }
 
 // skipBlanks moves to the next byte that is neither white space nor comment. A
@@ -156,23 +156,23 @@ func (l *lexer) blockCommentEnd(i int) int {
 }
 
 // word reads a keyword or name, or the string that a one-letter prefix begins.
-func (l *lexer) word(start int) token {
+func (l *lexer) word(start int) Token {
 	switch l.text[start] {
 	case 'e', 'E':
 		if l.byteAt(start+1) == '\'' {
-			return l.quoted(tokenEscapeString, start, start+1, true)
+			return l.quoted(EscapeString, start, start+1, true)
 		}
 	case 'b', 'B', 'x', 'X':
 		if l.byteAt(start+1) == '\'' {
-			return l.quoted(tokenBitString, start, start+1, false)
+			return l.quoted(BitString, start, start+1, false)
 		}
 	case 'u', 'U':
 		if l.byteAt(start+1) == '&' {
 			switch l.byteAt(start + 2) {
 			case '\'':
-				return l.quoted(tokenUnicodeString, start, start+2, false)
+				return l.quoted(UnicodeString, start, start+2, false)
 			case '"':
-				return l.quotedIdent(tokenUnicodeIdent, start, start+2)
+				return l.quotedIdent(UnicodeIdent, start, start+2)
 			}
 		}
 	}
@@ -180,13 +180,13 @@ func (l *lexer) word(start int) token {
 	for end < len(l.text) && byteClasses[l.text[end]]&classIdentPart != 0 {
 		end++
 	}
-	return l.take(tokenIdent, start, end)
+	return l.take(Ident, start, end)
 }
 
 // quoted reads a string whose first quote is at open.
-func (l *lexer) quoted(kind tokenKind, start, open int, backslashes bool) token {
+func (l *lexer) quoted(kind Kind, start, open int, backslashes bool) Token {
 	for {
-		end := l.quoteEnd(open, backslashes, kind != tokenBitString)
+		end := l.quoteEnd(open, backslashes, kind != BitString)
 		if end < 0 {
 			return l.unterminated(start)
 		}
@@ -256,7 +256,7 @@ func (l *lexer) continuation(end int) int {
 }
 
 // quotedIdent reads a quoted name whose first quote is at open.
-func (l *lexer) quotedIdent(kind tokenKind, start, open int) token {
+func (l *lexer) quotedIdent(kind Kind, start, open int) Token {
 	i := open + 1
 	for {
 		n := strings.IndexByte(l.text[i:], '"')
@@ -272,13 +272,13 @@ func (l *lexer) quotedIdent(kind tokenKind, start, open int) token {
 }
 
 // dollar reads $1, $$text$$ or $tag$text$tag$.
-func (l *lexer) dollar(start int) token {
+func (l *lexer) dollar(start int) Token {
 	i := start + 1
 	if l.digitAt(i) {
 		for l.digitAt(i) {
 			i++
 		}
-		return l.take(tokenParam, start, i)
+		return l.take(Param, start, i)
 	}
 	if i < len(l.text) && byteClasses[l.text[i]]&classIdentStart != 0 {
 		for i < len(l.text) && l.text[i] != '$' && byteClasses[l.text[i]]&classIdentPart != 0 {
@@ -286,28 +286,28 @@ func (l *lexer) dollar(start int) token {
 		}
 	}
 	if l.byteAt(i) != '$' {
-		return l.take(tokenOther, start, start+1)
+		return l.take(Other, start, start+1)
 	}
 	delimiter := l.text[start : i+1]
 	n := strings.Index(l.text[i+1:], delimiter)
 	if n < 0 {
 		return l.unterminated(start)
 	}
-	return l.take(tokenDollarString, start, i+1+n+len(delimiter))
+	return l.take(DollarString, start, i+1+n+len(delimiter))
 }
 
 // number reads a number that begins with a digit, or with a point and a digit.
-func (l *lexer) number(start int) token {
+func (l *lexer) number(start int) Token {
 	if l.text[start] == '0' {
 		if end := l.radixEnd(start); end > 0 {
-			return l.take(tokenInteger, start, end)
+			return l.take(Integer, start, end)
 		}
 	}
 	end := l.digitsEnd(start)
-	kind := tokenInteger
+	kind := Integer
 	// In 1..2 the points are a token of their own, but not in 1_0..2.
 	if l.byteAt(end) == '.' && (l.byteAt(end+1) != '.' || strings.IndexByte(l.text[start:end], '_') >= 0) {
-		kind = tokenFloat
+		kind = Float
 		end = l.digitsEnd(end + 1)
 	}
 	if c := l.byteAt(end); c == 'e' || c == 'E' {
@@ -316,7 +316,7 @@ func (l *lexer) number(start int) token {
 			exponent++
 		}
 		if l.digitAt(exponent) {
-			kind = tokenFloat
+			kind = Float
 			end = l.digitsEnd(exponent)
 		}
 	}
@@ -369,9 +369,9 @@ func (l *lexer) radixEnd(start int) int {
 // operator reads an operator or =>. A comment ends it. A longer one may end in
 // + or - only if it has a character that no SQL operator has, so that 1=-1
 // is what it looks like.
-func (l *lexer) operator(start int) token {
+func (l *lexer) operator(start int) Token {
 	if start < l.signsEnd {
-		return l.take(tokenOperator, start, start+1)
+		return l.take(Operator, start, start+1)
 	}
 	end := start
 	unusual := false
@@ -391,18 +391,18 @@ func (l *lexer) operator(start int) token {
 		l.signsEnd = run // not to be looked at again, or a run of them would take quadratic time
 	}
 	if l.text[start:end] == "=>" {
-		return l.take(tokenPunct, start, end)
+		return l.take(Punct, start, end)
 	}
-	return l.take(tokenOperator, start, end)
+	return l.take(Operator, start, end)
 }
 
-func (l *lexer) take(kind tokenKind, start, end int) token {
+func (l *lexer) take(kind Kind, start, end int) Token {
 	l.pos = end
-	return token{kind, start, end}
+	return Token{kind, start, end}
 }
 
-func (l *lexer) unterminated(start int) token {
-	return l.take(tokenUnterminated, start, len(l.text))
+func (l *lexer) unterminated(start int) Token {
+	return l.take(Unterminated, start, len(l.text))
 }
 
 // byteAt is the byte at i, or 0 beyond the end.
@@ -451,3 +451,14 @@ var byteClasses = func() (classes [256]uint8) {
 	}
 	return classes
 }()
+
+// Part is a part of a string whose first quote is at open: where it ends, negative if
+// nowhere, and the quote of the next part, negative if there is none.
+func (t *Text) Part(open int, kind Kind) (end, next int) {
+	l := newLexer(t.SQL, t.Standard)
+	end = l.quoteEnd(open, kind == EscapeString || kind == String && l.backslashes, kind != BitString)
+	if end < 0 {
+		return end, -1
+	}
+	return end, l.continuation(end)
+}

@@ -1,4 +1,4 @@
-package planner
+package sqltext
 
 import (
 	"strconv"
@@ -13,20 +13,21 @@ import (
 // leaves these open: in the simple protocol every key and every token makes another text,
 // and parsing is what costs. docs/decisions/0018 has the reasons.
 
-// shape is a text without the literals of its calls. It is on the stack, and large.
-type shape struct {
+// Shape is a text without the literals of its calls. It is on the stack, and large.
+type Shape struct {
 	key   [maxShape]byte // the text, with a mark in the place of each literal
 	size  int            // of the key; negative: the text is too long
-	open  [maxOpen]literal
+	open  [maxOpen]Literal
 	count int // of the literals
 }
 
-func (s *shape) literals() []literal { return s.open[:s.count] }
+// Literals are those that were taken out, in the order of the text.
+func (s *Shape) Literals() []Literal { return s.open[:s.count] }
 
-// view is the key, good for as long as s is.
-func (s *shape) view() string { return unsafe.String(&s.key[0], s.size) }
+// View is the key, good for as long as s is.
+func (s *Shape) View() string { return unsafe.String(&s.key[0], s.size) }
 
-func (s *shape) add(text string) {
+func (s *Shape) add(text string) {
 	if s.size < 0 || copy(s.key[s.size:], text) < len(text) {
 		s.size = -1
 		return
@@ -34,11 +35,12 @@ func (s *shape) add(text string) {
 	s.size += len(text)
 }
 
-// literal is one that a shape leaves open.
-type literal struct {
-	start, end int // of the token, in the text
-	value      int // where the value begins: after a quote
-	number     int64
+// Literal is one that a shape leaves open.
+type Literal struct {
+	Start  int // of the token, in the text
+	end    int
+	value  int // where the value begins: after a quote
+	number int64
 }
 
 // maxShape bounds shapes, in bytes, and maxOpen what they leave open. Longer texts are
@@ -55,30 +57,30 @@ const (
 	markInt8   = "\x00l"
 )
 
-// find takes the literals out of a text; ok is false if it has none to take out.
-func (s *shape) find(text string, standardConformingStrings bool) (ok bool) {
-	if len(text) > 2*maxShape || strings.IndexByte(text, 0) >= 0 || !standardConformingStrings && strings.IndexByte(text, '\\') >= 0 {
+// Find takes the literals out of a text; ok is false if it has none to take out.
+func (s *Shape) Find(t *Text) (ok bool) {
+	text := t.SQL
+	if len(text) > 2*maxShape || strings.IndexByte(text, 0) >= 0 || !t.Standard && strings.IndexByte(text, '\\') >= 0 {
 		return false
 	}
-	l := newLexer(text, standardConformingStrings)
 	copied, depth, named := 0, 0, false // depth of the parentheses within a call
-	for t := l.next(); t.Kind != tokenEnd; t = l.next() {
-		word := text[t.Start:t.End]
+	for _, token := range t.Tokens() {
+		word := t.Word(token)
 		switch {
-		case t.Kind == tokenPunct && word == "(" && (named || depth > 0):
+		case token.Kind == Punct && word == "(" && (named || depth > 0):
 			depth++
-		case t.Kind == tokenPunct && word == ")" && depth > 0:
+		case token.Kind == Punct && word == ")" && depth > 0:
 			depth--
 		case depth > 0:
-			if open, mark := openLiteral(t, word); mark != "" && s.count < maxOpen {
-				s.add(text[copied:t.Start])
+			if open, mark := openLiteral(token, word); mark != "" && s.count < maxOpen {
+				s.add(text[copied:token.Start])
 				s.add(mark)
 				s.open[s.count] = open
 				s.count++
-				copied = t.End
+				copied = token.End
 			}
 		}
-		named = t.Kind == tokenIdent && len(word) > len(namePrefix) && strings.EqualFold(word[:len(namePrefix)], namePrefix)
+		named = token.Kind == Ident && HasPrefix(word)
 	}
 	s.add(text[copied:])
 	return s.count > 0 && s.size > 0
@@ -87,28 +89,37 @@ func (s *shape) find(text string, standardConformingStrings bool) (ok bool) {
 // openLiteral recognizes the literals whose value is the token as it stands: digits, and
 // strings without quotes in them. What type an integer has depends on its size. mark is "" for
 // every other token.
-func openLiteral(t token, word string) (open literal, mark string) {
-	open = literal{start: t.Start, end: t.End, value: t.Start}
+func openLiteral(t Token, word string) (open Literal, mark string) {
+	open = Literal{Start: t.Start, end: t.End, value: t.Start}
 	switch t.Kind {
-	case tokenString:
+	case String:
 		inner := word[1 : len(word)-1]
 		if strings.IndexByte(inner, '\'') >= 0 || !utf8.ValidString(inner) {
 			return open, ""
 		}
 		open.value++
 		return open, markString
-	case tokenInteger:
+	case Integer:
 		n, ok := digits(word)
 		if !ok {
 			return open, ""
 		}
 		open.number = n
-		if fits(n, datum.Int4) {
+		if n == int64(int32(n)) {
 			return open, markInt4
 		}
 		return open, markInt8
 	}
 	return open, ""
+}
+
+// As is the value of a literal as a type.
+func (l *Literal) As(t datum.Type, text string) (v datum.Datum, ok bool) {
+	if l.value == l.Start {
+		return datum.OfInt(l.number), true // of the size that its mark says
+	}
+	v, err := datum.Parse(t, text[l.value:l.end-1])
+	return v, err == nil
 }
 
 // digits reads an integer that is written in decimal digits alone.

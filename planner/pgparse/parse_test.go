@@ -1,4 +1,4 @@
-package planner
+package pgparse
 
 import (
 	"bytes"
@@ -16,6 +16,8 @@ import (
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 	pg_query "github.com/pganalyze/pg_query_go/v5"
+
+	"raisinproxy/planner/sqltext"
 )
 
 func TestParseStatements(t *testing.T) {
@@ -46,7 +48,7 @@ func TestParseStatements(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			parsed, err := parseSQL(test.text, test.scs)
+			parsed, err := Parse(sqltext.New(test.text, test.scs))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -89,7 +91,7 @@ func TestParseStrings(t *testing.T) {
 	}
 	for _, test := range tests {
 		for _, text := range []string{"select " + test.literal, "select(" + test.literal + ")"} {
-			parsed, err := parseSQL(text, test.scs)
+			parsed, err := Parse(sqltext.New(text, test.scs))
 			if err != nil {
 				t.Errorf("%s: %v", text, err)
 				continue
@@ -120,7 +122,7 @@ func TestPositions(t *testing.T) {
 		{`select'\\','\\'as b,f(1)`, false},
 		{"use branch 'ä'; select -- ö\n'a\\b' -- ö\n '\\'', f(1)", false},
 	} {
-		parsed, err := parseSQL(test.text, test.scs)
+		parsed, err := Parse(sqltext.New(test.text, test.scs))
 		if err != nil {
 			t.Errorf("%s: %v", test.text, err)
 			continue
@@ -139,7 +141,7 @@ func TestPositions(t *testing.T) {
 			t.Errorf("%s: the first string is at %d", test.text, got)
 		}
 	}
-	p := positions{user: "x"}
+	p := Positions{User: "x"}
 	if p.Offset(-1) != -1 || p.Char(-1) != 0 || p.Char(0) != 1 {
 		t.Error("a location that is none")
 	}
@@ -208,7 +210,7 @@ func TestParseErrors(t *testing.T) {
 		{"select 1\x00", true, codes.CharacterNotInRepertoire, `invalid byte sequence for encoding "UTF8": 0x00`, 0},
 	}
 	for _, test := range tests {
-		_, err := parseSQL(test.text, test.scs)
+		_, err := Parse(sqltext.New(test.text, test.scs))
 		if err == nil {
 			t.Errorf("%q: no error", test.text)
 			continue
@@ -247,8 +249,8 @@ func TestRealStatementsAreWithinTheLimits(t *testing.T) {
 		"100 set operations": list(100, func(i int) string { return fmt.Sprintf("SELECT a, b FROM t WHERE a = %d AND b IS NOT NULL", i) }, " UNION ALL ") +
 			" UNION ALL SELECT key, token FROM raisin_lock_acquire('k', 1)",
 	} {
-		if _, err := parseSQL(text, true); err != nil {
-			t.Errorf("%s (%d bytes, %+v): %v %s", name, len(text), scanText(text, true, noNames), err, err.Hint)
+		if _, err := Parse(sqltext.New(text, true)); err != nil {
+			t.Errorf("%s (%d bytes, %d tokens): %v %s", name, len(text), sqltext.New(text, true).Count(), err, err.Hint)
 		}
 	}
 }
@@ -267,10 +269,10 @@ func TestHostileText(t *testing.T) {
 		"short parentheses": "select raisin_lock_acquire('k', " + strings.Repeat("(", 8_000) + "1)",
 		"CASE":              "select raisin_lock_acquire('k', " + strings.Repeat("case ", 3_000) + "1)",
 	} {
-		if !scanText(text, true, isOurs).Mentions {
+		if !sqltext.New(text, true).Mentions() {
 			t.Errorf("%s: no call found", name)
 		}
-		_, err := parseSQL(text, true)
+		_, err := Parse(sqltext.New(text, true))
 		if err == nil || err.Code != codes.StatementTooComplex || err.Message != "statement too complex for the proxy to plan" || err.Hint == "" {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -387,7 +389,7 @@ func shapeUnderLimits(i int) string {
 	}
 	n := 0
 	for step := 1 << 13; step > 0; step /= 2 {
-		if checkLimits(build(n+step), true) == nil {
+		if CheckLimits(sqltext.New(build(n+step), true)) == nil {
 			n += step
 		}
 	}
@@ -419,10 +421,10 @@ func TestShapes(t *testing.T) {
 	}
 	wanted := regexp.MustCompile(pattern)
 	type timing struct {
-		name  string
-		size  scanned
-		bytes int
-		took  time.Duration
+		name                  string
+		tokens, depth, height int
+		bytes                 int
+		took                  time.Duration
 	}
 	var timings []timing
 	for i, shape := range shapes {
@@ -433,19 +435,22 @@ func TestShapes(t *testing.T) {
 		var parallel sync.WaitGroup
 		for range cap(parserSlots) {
 			parallel.Go(func() {
-				if _, err := parseSQL(text, true); err != nil {
+				if _, err := Parse(sqltext.New(text, true)); err != nil {
 					t.Errorf("%s: %.60s: %v", shape.name, text, err)
 				}
 			})
 		}
 		parallel.Wait()
 		start := time.Now()
-		_, _ = parseSQL(text, true)
-		timings = append(timings, timing{shape.name, scanText(text, true, noNames), len(text), time.Since(start)})
+		_, _ = Parse(sqltext.New(text, true))
+		took := time.Since(start)
+		read := sqltext.New(text, true)
+		depth, height := measure(read)
+		timings = append(timings, timing{shape.name, read.Count(), depth, height, len(text), took})
 	}
 	slices.SortFunc(timings, func(a, b timing) int { return cmp.Compare(b.took, a.took) })
 	for _, s := range timings[:min(10, len(timings))] {
-		t.Logf("%-24s %5d bytes %4d tokens, depth %3d, height %4d: %v", s.name, s.bytes, s.size.Tokens, s.size.Depth, s.size.Height, s.took)
+		t.Logf("%-24s %5d bytes %4d tokens, depth %3d, height %4d: %v", s.name, s.bytes, s.tokens, s.depth, s.height, s.took)
 	}
 }
 
@@ -537,7 +542,7 @@ func TestHeightBoundsTheTree(t *testing.T) {
 			continue
 		}
 		parsed++
-		height := scanText(text, true, noNames).Height
+		_, height := measure(sqltext.New(text, true))
 		messages := messageHeight(tree.Stmts[0].Stmt.ProtoReflect())
 		if messages > maxMessages(height) {
 			t.Errorf("%d messages for a height of %d: %s", messages, height, text)
@@ -545,5 +550,60 @@ func TestHeightBoundsTheTree(t *testing.T) {
 	}
 	if parsed < 2000 {
 		t.Errorf("only %d of the statements are any", parsed)
+	}
+}
+
+// TestCommentsWithoutAnEnd: PostgreSQL's scanner would read the rest of the text for each
+// that begins in another. The error is PostgreSQL's.
+func TestCommentsWithoutAnEnd(t *testing.T) {
+	for _, test := range []struct {
+		text, message string
+		position      int
+	}{
+		{"select 1 /* a /* b */", `unterminated /* comment at or near "/* a /* b */"`, 10},
+		{"select é /*/*", `unterminated /* comment at or near "/*/*"`, 10},
+		{"select select 1 /*/*", `syntax error at or near "select"`, 8}, // comes first
+	} {
+		_, err := Parse(sqltext.New(test.text, true))
+		if err == nil || err.Code != codes.Syntax || err.Message != test.message || err.Position != test.position {
+			t.Errorf("%s: %v at %d", test.text, err, err.Position)
+		}
+	}
+	many := "select 1 " + strings.Repeat("/*", 1<<20)
+	if _, err := Parse(sqltext.New(many, true)); err == nil || err.Code != codes.Syntax {
+		t.Error("a million comments in one another are some")
+	}
+}
+
+func TestDepthAndHeight(t *testing.T) {
+	tests := []struct {
+		text          string
+		depth, height int
+	}{
+		{"", 0, 0},
+		{"select 1", 0, 2},
+		{"select 1; select 1, 2, 3", 0, 3},
+		{"select 1+1+1", 0, 6},
+		{"select 1+-1", 0, 5 + 16},
+		{"select a and b or c and d", 0, 3},
+		{"select ((1))", 2, 6 + 2*levelHeight},
+		{"select f(1, 2, 3, 4, 5, 6)", 1, 5 + levelHeight},
+		{"select a[1][2]", 1, 6 + levelHeight},
+		{"select case when a then b when c then d else e end", 1, 4 + levelHeight},
+		{"select a between 1 and 2", 0, 6},
+		{"select a.and, b", 0, 5},
+		{"select 1 as case, (2)", 2, 7 + 2*levelHeight},
+		{"select 1, 2 union select 1, 2 union select 1, 2", 0, 5},
+		{"select (1", 1, 3 + levelHeight},
+		{"select 1)))", 0, 5},
+		{strings.Repeat("(", maxDepth), maxDepth, maxDepth * (1 + levelHeight)},
+		{strings.Repeat("(", maxDepth+1), maxDepth + 1, maxDepth*(1+levelHeight) + 1},
+		{strings.Repeat("(", 3*maxDepth), maxDepth + 1, maxDepth*(1+levelHeight) + 1},
+	}
+	for _, test := range tests {
+		depth, height := measure(sqltext.New(test.text, true))
+		if depth != test.depth || height != test.height {
+			t.Errorf("%.40q: depth %d, height %d, want %d, %d", test.text, depth, height, test.depth, test.height)
+		}
 	}
 }

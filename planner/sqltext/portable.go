@@ -1,4 +1,4 @@
-package planner
+package sqltext
 
 import "strings"
 
@@ -12,15 +12,15 @@ func Portable(text string, standard bool) string {
 	var b strings.Builder
 	l := newLexer(text, standard)
 	written := 0
-	var last token
-	for t := l.next(); t.Kind != tokenEnd; t = l.next() {
+	var last Token
+	for t := l.next(); t.Kind != End; t = l.next() {
 		literal, before := text[t.Start:t.End], last
 		last = t
-		if t.Kind != tokenString || strings.IndexByte(literal, '\\') < 0 {
+		if t.Kind != String || strings.IndexByte(literal, '\\') < 0 {
 			continue
 		}
 		b.WriteString(text[written:t.Start])
-		if before.Kind == tokenIdent && before.End == t.Start && foldsTo(text[before.Start:before.End], "n") {
+		if before.Kind == Ident && before.End == t.Start && FoldsTo(text[before.Start:before.End], "n") {
 			b.WriteString("CHAR E") // N'…' is NCHAR '…'
 		} else {
 			b.WriteString(" E") // apart from what may stand before it

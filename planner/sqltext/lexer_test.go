@@ -1,23 +1,24 @@
-package planner
+package sqltext
 
 import (
 	"strings"
 	"testing"
 	"time"
+
 )
 
 // kindNames are short for the tables below.
-var kindNames = map[tokenKind]string{
-	tokenIdent: "id", tokenQuotedIdent: "qid", tokenUnicodeIdent: "uid", tokenString: "str", tokenEscapeString: "estr",
-	tokenUnicodeString: "ustr", tokenDollarString: "dstr", tokenBitString: "bits", tokenInteger: "int", tokenFloat: "float",
-	tokenParam: "param", tokenOperator: "op", tokenPunct: "punct", tokenOther: "other", tokenUnterminated: "unterminated",
+var kindNames = map[Kind]string{
+	Ident: "id", QuotedIdent: "qid", UnicodeIdent: "uid", String: "str", EscapeString: "estr",
+	UnicodeString: "ustr", DollarString: "dstr", BitString: "bits", Integer: "int", Float: "float",
+	Param: "param", Operator: "op", Punct: "punct", Other: "other", Unterminated: "unterminated",
 }
 
 // render writes tokens as kind<text>, one space between them.
 func render(text string, scs bool) string {
 	var out []string
 	l := newLexer(text, scs)
-	for t := l.next(); t.Kind != tokenEnd; t = l.next() {
+	for t := l.next(); t.Kind != End; t = l.next() {
 		out = append(out, kindNames[t.Kind]+"<"+text[t.Start:t.End]+">")
 	}
 	return strings.Join(out, " ")
@@ -95,20 +96,20 @@ func TestLexerIsLinear(t *testing.T) {
 	} {
 		for _, scs := range []bool{true, false} {
 			l := newLexer(text, scs)
-			for t := l.next(); t.Kind != tokenEnd; {
+			for t := l.next(); t.Kind != End; {
 				t = l.next()
 			}
-			scanText(text, scs, noNames)
+			New(text, scs).Empty()
 		}
 	}
 	t.Logf("%v", time.Since(start))
 }
 
 func TestLexerDoesNotAllocate(t *testing.T) {
-	text := strings.Join(lexerSeeds, "\n")
+	text := strings.Join(seeds(t), "\n")
 	if n := testing.AllocsPerRun(10, func() {
 		l := newLexer(text, true)
-		for t := l.next(); t.Kind != tokenEnd; {
+		for t := l.next(); t.Kind != End; {
 			t = l.next()
 		}
 	}); n != 0 {

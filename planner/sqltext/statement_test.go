@@ -1,14 +1,10 @@
-package planner
+package sqltext
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 )
-
-func isOurs(name string) bool {
-	return name == "raisin_lock_acquire" || name == "raisin_inventory_claim"
-}
 
 func TestMentions(t *testing.T) {
 	tests := []struct {
@@ -40,10 +36,10 @@ func TestMentions(t *testing.T) {
 		{"select 'raisin_lock_acquire", false},
 	}
 	for _, test := range tests {
-		if got := scanText(test.text, true, isOurs).Mentions; got != test.want {
+		if got := New(test.text, true).Mentions(); got != test.want {
 			t.Errorf("%s: %v", test.text, got)
 		}
-		if test.want && !concerns(test.text) {
+		if test.want && !MentionsProxyText(test.text) {
 			t.Errorf("%s: of no concern", test.text)
 		}
 	}
@@ -55,10 +51,10 @@ func TestMentionsObeyStandardConformingStrings(t *testing.T) {
 		`select '\', raisin_lock_acquire(1), '`:     true,
 		`select '\'', raisin_lock_acquire(1), '\''`: false,
 	} {
-		if got := scanText(text, true, isOurs).Mentions; got != withSCS {
+		if got := New(text, true).Mentions(); got != withSCS {
 			t.Errorf("%s, on: %v", text, got)
 		}
-		if got := scanText(text, false, isOurs).Mentions; got == withSCS {
+		if got := New(text, false).Mentions(); got == withSCS {
 			t.Errorf("%s, off: %v", text, got)
 		}
 	}
@@ -69,12 +65,12 @@ func TestWatchedSetting(t *testing.T) {
 		"set app.branch = 'x'", `SET LOCAL APP . "Branch" TO x`, "show app.branch", "reset app.branch",
 		"select current_setting('app.branch')", "select set_config(E'APP.branch', 'x', true)", "select $$app.branch$$",
 	} {
-		if got := scanText(text, true, isOurs); !got.Branch || !concerns(text) {
-			t.Errorf("%s: %+v, concerns %v", text, got, concerns(text))
+		if got := *New(text, true).aboutIt(); !got.Branch || !MentionsProxyText(text) {
+			t.Errorf("%s: %+v, mentioned %v", text, got, MentionsProxyText(text))
 		}
 	}
 	for _, text := range []string{"set branch = 'x'", "set app.branches = 'x'", "select 'my app.branch'", "-- app.branch"} {
-		if scanText(text, true, isOurs).Branch {
+		if New(text, true).aboutIt().Branch {
 			t.Error(text)
 		}
 	}
@@ -85,7 +81,7 @@ func TestUseBranchIsNoticed(t *testing.T) {
 		"USE BRANCH x": true, "select 1; use /* c */ branch 'feature/x'": true, "use branch": true,
 		"use x": false, `use "branch" x`: false, `"use" branch x`: false, "select use branch": false,
 	} {
-		if got := scanText(text, true, isOurs).Use; got != want {
+		if got := New(text, true).aboutIt().Use; got != want {
 			t.Errorf("%s: %v", text, got)
 		}
 	}
@@ -95,9 +91,8 @@ func TestEmptyText(t *testing.T) {
 	for text, want := range map[string]bool{
 		"": true, ";": true, " ;; ": true, "-- c": true, "/* ping */": true, "/* open": false, "select": false, "'": false,
 	} {
-		scan := scanText(text, true, isOurs)
-		if scan.Empty() != want {
-			t.Errorf("%q: %v", text, scan.Empty())
+		if got := New(text, true).Empty(); got != want {
+			t.Errorf("%q: %v", text, got)
 		}
 	}
 }
@@ -117,8 +112,8 @@ func TestStatements(t *testing.T) {
 	}
 	for _, test := range tests {
 		var got []string
-		s := newStatementScanner(test.text, true, isOurs)
-		for st, ok := s.next(); ok; st, ok = s.next() {
+		s := New(test.text, true).Statements()
+		for st, ok := s.Next(); ok; st, ok = s.Next() {
 			got = append(got, strings.ToUpper(st.Keyword)+"<"+test.text[st.Start:st.End]+">")
 		}
 		if got := strings.Join(got, " "); got != test.want {
@@ -127,77 +122,46 @@ func TestStatements(t *testing.T) {
 	}
 }
 
-func TestDepthAndHeight(t *testing.T) {
-	tests := []struct {
-		text          string
-		depth, height int
-	}{
-		{"", 0, 0},
-		{"select 1", 0, 2},
-		{"select 1; select 1, 2, 3", 0, 3},
-		{"select 1+1+1", 0, 6},
-		{"select 1+-1", 0, 5 + 16},
-		{"select a and b or c and d", 0, 3},
-		{"select ((1))", 2, 6 + 2*levelHeight},
-		{"select f(1, 2, 3, 4, 5, 6)", 1, 5 + levelHeight},
-		{"select a[1][2]", 1, 6 + levelHeight},
-		{"select case when a then b when c then d else e end", 1, 4 + levelHeight},
-		{"select a between 1 and 2", 0, 6},
-		{"select a.and, b", 0, 5},
-		{"select 1 as case, (2)", 2, 7 + 2*levelHeight},
-		{"select 1, 2 union select 1, 2 union select 1, 2", 0, 5},
-		{"select (1", 1, 3 + levelHeight},
-		{"select 1)))", 0, 5},
-		{strings.Repeat("(", maxDepth), maxDepth, maxDepth * (1 + levelHeight)},
-		{strings.Repeat("(", maxDepth+1), maxDepth + 1, maxDepth*(1+levelHeight) + 1},
-		{strings.Repeat("(", 3*maxDepth), maxDepth + 1, maxDepth*(1+levelHeight) + 1},
-	}
-	for _, test := range tests {
-		got := scanText(test.text, true, isOurs)
-		if got.Depth != test.depth || got.Height != test.height {
-			t.Errorf("%.40q: depth %d, height %d, want %d, %d", test.text, got.Depth, got.Height, test.depth, test.height)
-		}
-	}
-}
-
-func TestConcerns(t *testing.T) {
+func TestMentionsProxyText(t *testing.T) {
 	words := []string{"raisin_", "RAISIN_", "branch", "Branch", "u&", "U&"}
 	for _, word := range words {
 		for before := range 9 {
 			for after := range 3 {
 				text := strings.Repeat("x", before) + word + strings.Repeat("y", after)
-				if !concerns(text) {
+				if !MentionsProxyText(text) {
 					t.Errorf("%q is of no concern", text)
 				}
 			}
 		}
 		for i := range word {
 			broken := word[:i] + "." + word[i+1:]
-			if concerns(broken) {
+			if MentionsProxyText(broken) {
 				t.Errorf("%q is of concern", broken)
 			}
 		}
 	}
 }
 
-func TestScanDoesNotAllocate(t *testing.T) {
-	text := "select * from t, raisin_lock_acquire('seat:14A', $1) l where l.acquired and t.id = any($2) -- c"
+func TestLookingAtATextDoesNotAllocate(t *testing.T) {
+	sql := "select * from t, raisin_lock_acquire('seat:14A', $1) l where l.acquired and t.id = any($2) -- c"
 	if n := testing.AllocsPerRun(100, func() {
-		if !concerns(text) || !scanText(text, true, isOurs).Mentions {
+		text := New(sql, true)
+		if !text.Concerns() || !text.Mentions() {
 			t.Error("not found")
 		}
+		text.Release()
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
 
-func BenchmarkConcerns(b *testing.B) {
+func BenchmarkMentionsProxyText(b *testing.B) {
 	for _, size := range []int{100, 10_000, 1_000_000} {
 		text := strings.Repeat("INSERT INTO orders (customer_id, total) VALUES ($1, 'thing');\n", size/60+1)[:size]
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
 			b.SetBytes(int64(size))
 			for b.Loop() {
-				if concerns(text) {
+				if MentionsProxyText(text) {
 					b.Fatal("of concern")
 				}
 			}
@@ -210,6 +174,8 @@ func BenchmarkScan(b *testing.B) {
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
 	for b.Loop() {
-		scanText(text, true, isOurs)
+		t := New(text, true)
+		t.Mentions()
+		t.Release()
 	}
 }
