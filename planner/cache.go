@@ -60,8 +60,8 @@ func (c *cache) get(k key) (cached, bool) {
 }
 
 // put keeps a plan. k must not refer to memory that the caller reuses.
-func (c *cache) put(k key, plan cached) {
-	e := &entry{key: k, cached: plan, size: weigh(k, plan)}
+func (c *cache) put(k key, kept cached) {
+	e := &entry{key: k, cached: kept, size: weigh(k, kept)}
 	if e.size > c.limit/8 {
 		return // one text must not push out everything else
 	}
@@ -78,7 +78,7 @@ func (c *cache) put(k key, plan cached) {
 	c.bytes += e.size
 }
 
-// evict drops the first plan that was not used since the hand last passed it.
+// evict drops the first kept that was not used since the hand last passed it.
 func (c *cache) evict() {
 	for {
 		c.hand %= len(c.ring)
@@ -98,13 +98,13 @@ func (c *cache) evict() {
 	}
 }
 
-// weigh estimates the memory of a plan: expressions take some ten times the room
+// weigh estimates the memory of a kept: expressions take some ten times the room
 // of the text that they were written as.
-func weigh(k key, plan cached) int64 {
+func weigh(k key, kept cached) int64 {
 	const perStatement, perByte = 1024, 12
-	s := plan.script
-	if plan.template != nil {
-		s = plan.template.script
+	s := kept.script
+	if kept.template != nil {
+		s = kept.template.script
 	}
 	return perStatement*int64(1+len(s.Statements)) + perByte*int64(len(k.text)+len(k.types))
 }

@@ -57,8 +57,8 @@ func (s catalogueSession) Settings() []catalog.Setting        { return s.env.Set
 // answers is the index of clientsql, made when it is first needed.
 var answers = sync.OnceValue(func() *clientsql.Index { return clientsql.NewIndex() })
 
-// catalogStatement is the plan of a catalogue query that a client sends by itself.
-func catalogStatement(text *sqltext.Text, ps *pgparse.Statement, o Options) (*Statement, bool) {
+// clientAnswer is the plan of a catalogue query that a client sends by itself.
+func clientAnswer(text *sqltext.Text, ps *pgparse.Statement, o Options) (*Statement, bool) {
 	match, ok := answers().Find(text.Normalise(ps.Start, ps.End))
 	if !ok {
 		return nil, false

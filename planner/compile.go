@@ -3,8 +3,10 @@ package planner
 import (
 	"slices"
 
+	"github.com/jeroenrinzema/psql-wire/codes"
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 
+	"raisinproxy/planner/pgparse"
 	"raisinproxy/planner/plan"
 	"raisinproxy/sqlfuncs/pgerr"
 )
@@ -16,12 +18,29 @@ type compiler struct {
 	embedded bool                // there is no upstream: queries over the catalogues are answered here
 }
 
-// compileStatement compiles a statement that begins at this character. With an upstream,
-// what is refused here is its to answer.
-func compileStatement(n *pg_query.Node, at func(int32) int, start int, o Options, embedded bool) *Statement {
+// compileStatement compiles statement i of a text. What only the catalogues of an embedded
+// server can answer is looked up among the queries that clients send by themselves; with an
+// upstream, what is refused here is its to answer.
+func compileStatement(parsed *pgparse.Parsed, i int, characters *pgparse.Characters, o Options, embedded bool) *Statement {
+	ps := &parsed.Statements[i]
+	if ps.Node == nil {
+		return &Statement{Action: UseBranch(ps.Branch)}
+	}
+	c := newCompiler(characters.Char, 1+characters.Before(ps.Start), o, embedded)
+	st := c.statement(ps.Node)
+	if st.Err != nil && st.Err.Code == codes.FeatureNotSupported {
+		if answer, ok := clientAnswer(parsed.Text, ps, o); ok {
+			return answer
+		}
+	}
+	return st
+}
+
+// newCompiler is for a statement that begins at this character.
+func newCompiler(at func(int32) int, start int, o Options, embedded bool) *compiler {
 	c := &compiler{exprCompiler: exprCompiler{at: at, start: start, params: newParamTypes(o.Types)}, embedded: embedded}
 	c.params.fixed = !o.Prepared
-	return c.statement(n)
+	return c
 }
 
 // statement compiles n. Errors beyond syntax are kept in the result, to be

@@ -7,6 +7,7 @@ import (
 	"github.com/jeroenrinzema/psql-wire/codes"
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 
+	"raisinproxy/planner/sqltext"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
@@ -31,8 +32,8 @@ func (c *exprCompiler) function(n *pg_query.FuncCall) (expr, *pgerr.Error) {
 		return nil, noSchema(schema).At(c.at(n.Location))
 	}
 	name, ok := catalogName(n.Funcname)
-	if !ok || looksOurs(name) {
-		if looksOurs(nameOf(n.Funcname)) {
+	if !ok || sqltext.HasPrefix(name) {
+		if sqltext.HasPrefix(nameOf(n.Funcname)) {
 			return nil, c.undefinedFunction(qualified(n.Funcname), args, n.Location)
 		}
 		return nil, c.needsUpstream(n.Location, "function %s", qualified(n.Funcname))

@@ -7,9 +7,6 @@ import (
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
-// maxParams is what the protocol can count.
-const maxParams = 65535
-
 // paramTypes are the types of $1, $2, …: declared by the client, or decided by
 // the first context that needs one, as PostgreSQL's parser decides them.
 type paramTypes struct {

@@ -54,3 +54,18 @@ func mentionsColumns(e expr) (found bool) {
 	})
 	return found
 }
+
+// isFalse says whether a condition of literals alone is false.
+func isFalse(e expr) bool {
+	open := false
+	walk(e, func(e expr) {
+		k, isConstant := e.(*constant)
+		_, isParam := e.(*param)
+		open = open || isParam || isConstant && k.slot > 0
+	})
+	if ok, fallible := early(e); open || !ok || fallible {
+		return false
+	}
+	v, err := e.eval(&exprFrame{})
+	return err == nil && !v.Null && !v.Bool()
+}

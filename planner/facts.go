@@ -3,6 +3,7 @@ package planner
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -47,6 +48,9 @@ type Fact struct {
 	// the statement is going to fail, before any call.
 	Refused *pgerr.Error
 }
+
+// String is for tests and logs.
+func (f *Fact) String() string { return fmt.Sprintf("%s %s %s", f.kind, f.subject, f.object) }
 
 // factSQL says how each kind is asked about a subject, $1, and an object, $2. Each is a small
 // query whose plan is the same whatever they are, so that the upstream plans it once and keeps

@@ -383,13 +383,18 @@ func (p *placer) refuseHint(what, hint string, m protoMessage) {
 	if len(calls) == 0 {
 		return
 	}
+	p.fail(refusal(calls[0], what, hint, p.at))
+}
+
+// refusal is the error of a call in a place where it is refused; a hint that is "" is found.
+func refusal(call *pg_query.FuncCall, what, hint string, at func(int32) int) *pgerr.Error {
 	if hint == "" {
-		hint = hintFor(calls[0], what)
+		hint = hintFor(call, what)
 	}
-	p.fail(pgerr.Newf(codes.FeatureNotSupported, "%s cannot be called in %s", nameOf(calls[0].Funcname), what).
+	return pgerr.Newf(codes.FeatureNotSupported, "%s cannot be called in %s", nameOf(call.Funcname), what).
 		WithDetail("It could not be said for certain how often PostgreSQL would call it there.").
 		WithHint("%s", hint).
-		At(p.at(calls[0].Location)))
+		At(at(call.Location))
 }
 
 func (p *placer) fail(err *pgerr.Error) {

@@ -24,8 +24,7 @@ type (
 		Warn string
 		// Tag is SET, or RESET.
 		Tag string
-		// Use: it is USE BRANCH.
-		Use bool
+		use bool // it is USE BRANCH
 	}
 	// ResetAll is RESET ALL.
 	ResetAll struct{}
@@ -47,6 +46,11 @@ type (
 	// NoOp is a command that has nothing to do here, such as UNLISTEN *.
 	NoOp struct{ Tag string }
 )
+
+// UseBranch is USE BRANCH.
+func UseBranch(branch string) *Set {
+	return &Set{Modes: []Mode{{Name: sqltext.BranchSetting, Values: []SettingValue{{Text: branch}}}}, Tag: "SET", use: true}
+}
 
 // Mode is one run-time parameter and its new value.
 type Mode struct {

@@ -111,7 +111,7 @@ func (s *Script) UseBranch() (branch string, ok bool) {
 // UseBranch is the branch that USE BRANCH chooses; ok is false for another statement.
 func (s *Statement) UseBranch() (branch string, ok bool) {
 	set, ok := s.Action.(*Set)
-	if !ok || !set.Use {
+	if !ok || !set.use {
 		return "", false
 	}
 	return set.Modes[0].Values[0].Text, true

@@ -1,10 +1,11 @@
 package planner
 
 import (
+	"cmp"
 	"strings"
 	"sync/atomic"
 
-	"github.com/jeroenrinzema/psql-wire/codes"
+	pg_query "github.com/pganalyze/pg_query_go/v5"
 
 	"raisinproxy/planner/pgparse"
 	"raisinproxy/planner/sqltext"
@@ -27,7 +28,7 @@ type Planner struct {
 // New makes a planner.
 func New(cfg Config) *Planner { return &Planner{cfg: cfg, cache: newCache(cfg.CacheBytes)} }
 
-func (o Options) key(text string) key {
+func keyOf(o Options, text string) key {
 	return key{text: text, types: typesKey(o.Types), prepared: o.Prepared, standard: o.Standard}
 }
 
@@ -55,8 +56,8 @@ func (p *Planner) cached(text *sqltext.Text, o Options) (*Script, bool) {
 		return &Script{Err: err}, true
 	}
 	// A template's key is the shape of its texts: one with a NUL may look like that. No client can send it.
-	if plan, ok := p.cache.get(o.key(text.SQL)); ok && plan.template == nil {
-		return plan.script, true
+	if kept, ok := p.cache.get(keyOf(o, text.SQL)); ok && kept.template == nil {
+		return kept.script, true
 	}
 	return p.fromShape(text, o)
 }
@@ -86,7 +87,7 @@ func (p *Planner) plan(text *sqltext.Text, o Options) *Script {
 	characters := parsed.Characters()
 	for i := range parsed.Statements {
 		ps := &parsed.Statements[i]
-		st := p.statement(text, characters, ps, o)
+		st := compileStatement(parsed, i, characters, o, !p.cfg.Upstream)
 		if p.cfg.Upstream && st.Mentions && !answeredHere(st) {
 			if rewritten := rewriteStatement(parsed, i, o); rewritten != nil {
 				st = rewritten
@@ -104,17 +105,9 @@ func (p *Planner) plan(text *sqltext.Text, o Options) *Script {
 	return script
 }
 
-// statement compiles one statement of a text. What only the catalogue can answer
-// is looked up among the statements that clients send by themselves.
-func (p *Planner) statement(text *sqltext.Text, characters *pgparse.Characters, ps *pgparse.Statement, o Options) *Statement {
-	if ps.Node == nil {
-		return &Statement{Action: &Set{Modes: []Mode{{Name: "app.branch", Values: []SettingValue{{Text: ps.Branch}}}}, Tag: "SET", Use: true}}
-	}
-	st := compileStatement(ps.Node, characters.Char, 1+characters.Before(ps.Start), o, !p.cfg.Upstream)
-	if st.Err != nil && st.Err.Code == codes.FeatureNotSupported {
-		if answer, ok := catalogStatement(text, ps, o); ok {
-			return answer
-		}
-	}
-	return st
+// executeWithin is the prepared statement that an EXPLAIN or a CREATE TABLE AS executes.
+func executeWithin(n *pg_query.Node) string {
+	return cmp.Or(n.GetExplainStmt().GetQuery().GetExecuteStmt().GetName(),
+		n.GetExplainStmt().GetQuery().GetCreateTableAsStmt().GetQuery().GetExecuteStmt().GetName(),
+		n.GetCreateTableAsStmt().GetQuery().GetExecuteStmt().GetName())
 }

@@ -287,7 +287,7 @@ func (u *upstreamStatement) calls(types []uint32) (rows []*sqlfuncs.Row, guarded
 func (u *upstreamStatement) checkFacts() {
 	for i, holds := range askFacts(u.t, u.conn, u.mixed.Facts) {
 		if f := u.mixed.Facts[i]; holds != (f.Refused != nil) {
-			u.t.Errorf("%s %s %s: %v", f.kind, f.subject, f.object, holds)
+			u.t.Errorf("%v: %v", &f, holds)
 		}
 	}
 }
@@ -352,19 +352,19 @@ func (u *upstreamStatement) run(text *Text, types []uint32, values [][]byte) (*p
 
 // fill makes the calls for each row and takes the hidden columns away.
 func (u *upstreamStatement) fill(result *pgconn.Result, visible int) {
-	plan := u.mixed.Rows
-	if plan == nil {
+	perRow := u.mixed.Rows
+	if perRow == nil {
 		return
 	}
-	if len(result.FieldDescriptions) != visible+len(plan.Hidden) {
-		u.t.Errorf("%d columns, want %d and %d", len(result.FieldDescriptions), visible, len(plan.Hidden))
+	if len(result.FieldDescriptions) != visible+len(perRow.Hidden) {
+		u.t.Errorf("%d columns, want %d and %d", len(result.FieldDescriptions), visible, len(perRow.Hidden))
 	}
 	for i, row := range result.Rows {
 		var rows []sqlfuncs.Row
-		for _, call := range plan.Calls {
+		for _, call := range perRow.Calls {
 			rows = append(rows, *standIn(call.Func, decodeArgs(u.t, call.Func, row[visible:], call.Args)))
 		}
-		for _, item := range plan.Items {
+		for _, item := range perRow.Items {
 			value, err := item.Value(rows)
 			if err != nil {
 				u.t.Error(err)
@@ -490,7 +490,7 @@ func TestCopyOnPostgres(t *testing.T) {
 	conn := rewriteServer(t)
 	const sql = "COPY (SELECT (raisin_lock_acquire('k', 1)).*, raisin_lock_acquire('b', 2), now() IS NULL WHERE 1 = 1) TO STDOUT"
 	for _, standard := range []bool{true, false} {
-		mustRun(t, conn, "SET standard_conforming_strings = "+onOff(standard))
+		mustRun(t, conn, fmt.Sprintf("SET standard_conforming_strings = %t", standard))
 		for _, key := range []string{`k`, `'`, `\`, `\'; SELECT 1/0; --`, `''\''`, "\n\t", `é$1"`, ``} {
 			m := mixedOf(t, sql, Options{Standard: standard})
 			row := &sqlfuncs.Row{datum.OfBool(true), datum.OfText(key), datum.OfInt(-1 << 63), datum.Null}
@@ -543,9 +543,9 @@ func TestExplainOnPostgres(t *testing.T) {
 	if result.Err != nil {
 		t.Fatal(result.Err)
 	}
-	plan := showResult(result)
-	if !strings.Contains(plan, "InitPlan") || strings.Contains(plan, "One-Time Filter: false") {
-		t.Error(plan)
+	explained := showResult(result)
+	if !strings.Contains(explained, "InitPlan") || strings.Contains(explained, "One-Time Filter: false") {
+		t.Error(explained)
 	}
 }
 

@@ -115,19 +115,19 @@ func isRowsFrom(n *pg_query.Node) bool {
 }
 
 func (r *rewriter) planRows(query *pg_query.SelectStmt, rows []*site) *pgerr.Error {
-	plan := &RowPlan{}
+	perRow := &RowPlan{}
 	calls := map[*pg_query.FuncCall]*Call{}
 	for i, s := range rows {
 		call := RowCall{Func: s.function, Position: r.character(s.name)}
 		for _, arg := range s.function.Args {
-			call.Args = append(call.Args, len(plan.Hidden))
-			plan.Hidden = append(plan.Hidden, arg.Type)
+			call.Args = append(call.Args, len(perRow.Hidden))
+			perRow.Hidden = append(perRow.Hidden, arg.Type)
 		}
-		plan.Calls = append(plan.Calls, call)
+		perRow.Calls = append(perRow.Calls, call)
 		calls[s.call] = &Call{Func: s.function, index: i}
 	}
-	r.plan.Rows = plan
-	if len(query.TargetList)+len(plan.Hidden) > maxColumns {
+	r.plan.Rows = perRow
+	if len(query.TargetList)+len(perRow.Hidden) > maxColumns {
 		return pgerr.Newf(codes.TooManyColumns, "target lists can have at most %d entries", maxColumns).
 			WithDetail("Each argument of a call that runs for each row is one of them.")
 	}

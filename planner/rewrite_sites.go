@@ -481,9 +481,7 @@ func (r *rewriter) wordBefore(i int, word string, depth int) int {
 
 func (r *rewriter) character(offset int) int { return r.source.Character(offset) }
 
-// refuse refuses a call, as a placer does.
+// refuse refuses a call for where it stands.
 func (r *rewriter) refuse(call *pg_query.FuncCall, what string) *pgerr.Error {
-	p := &placer{at: r.source.Char}
-	p.refuse(what, call)
-	return p.err
+	return refusal(call, what, "", r.source.Char)
 }

@@ -70,7 +70,7 @@ func showMixed(out *strings.Builder, m *Mixed) {
 		fmt.Fprintf(out, "$%d:    %s\n", m.Params+1+i, showHidden(m, h))
 	}
 	for _, f := range m.Facts {
-		fmt.Fprintf(out, "fact:  %s %s %s\n", f.kind, f.subject, f.object)
+		fmt.Fprintf(out, "fact:  %v\n", &f)
 	}
 	showRows(out, m)
 	if m.Explain != nil {

@@ -15,13 +15,13 @@ import (
 // explainStmt is EXPLAIN: nothing is evaluated, and the planner must not see
 // constants where values would be.
 func (r *rewriter) explainStmt(n *pg_query.ExplainStmt) *pgerr.Error {
-	plan := &ExplainPlan{Text: true}
+	explain := &ExplainPlan{Text: true}
 	for _, option := range n.Options {
 		if def := option.GetDefElem(); def.GetDefname() == "format" {
-			plan.Text = sqltext.FoldsTo(def.GetArg().GetString_().GetSval(), "text")
+			explain.Text = sqltext.FoldsTo(def.GetArg().GetString_().GetSval(), "text")
 		}
 	}
-	r.plan.Explain = plan
+	r.plan.Explain = explain
 	if err := r.query(n.Query, &pg_query.Node{Node: &pg_query.Node_ExplainStmt{ExplainStmt: n}}); err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func (r *rewriter) explainStmt(n *pg_query.ExplainStmt) *pgerr.Error {
 		if s.place == PerRow {
 			when = "once for each row of the result"
 		}
-		plan.Lines = append(plan.Lines, s.function.Name+" would run "+when)
+		explain.Lines = append(explain.Lines, s.function.Name+" would run "+when)
 	}
 	return nil
 }

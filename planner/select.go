@@ -167,9 +167,6 @@ func (s *Select) ScalarCall(f *Frame, i int) (*sqlfuncs.Function, *sqlfuncs.Row,
 	return e.call.Func, row, err
 }
 
-// maxColumns is PostgreSQL's MaxTupleAttributeNumber.
-const maxColumns = 1664
-
 func (c *compiler) selectStmt(s *Statement, n *pg_query.SelectStmt) *pgerr.Error {
 	sel := &Select{}
 	s.Action = sel
@@ -357,21 +354,6 @@ func (c *compiler) where(sel *Select, n *pg_query.Node) *pgerr.Error {
 	return nil
 }
 
-// isFalse says whether a condition of literals alone is false.
-func isFalse(e expr) bool {
-	open := false
-	walk(e, func(e expr) {
-		k, isConstant := e.(*constant)
-		_, isParam := e.(*param)
-		open = open || isParam || isConstant && k.slot > 0
-	})
-	if ok, fallible := early(e); open || !ok || fallible {
-		return false
-	}
-	v, err := e.eval(&exprFrame{})
-	return err == nil && !v.Null && !v.Bool()
-}
-
 func (s *Select) noteEarly(e expr) {
 	if ok, fallible := early(e); ok && fallible {
 		s.early = append(s.early, e)
@@ -477,3 +459,5 @@ func (s *Select) Local() bool {
 	}
 	return local
 }
+
+func (*Select) action() {}

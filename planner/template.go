@@ -59,31 +59,31 @@ func (t *template) fill(text string, literals []sqltext.Literal) (script *Script
 	return &f.script, true
 }
 
-// fromShape makes the plan of a text from one of its shape that is in the cache.
+// fromShape makes the kept of a text from one of its shape that is in the cache.
 func (p *Planner) fromShape(text *sqltext.Text, o Options) (*Script, bool) {
 	var s sqltext.Shape
 	if !s.Find(text) {
 		return nil, false
 	}
-	plan, ok := p.cache.get(o.key(s.View()))
-	if !ok || plan.template == nil {
+	kept, ok := p.cache.get(keyOf(o, s.View()))
+	if !ok || kept.template == nil {
 		return nil, false
 	}
-	return plan.template.fill(text.SQL, s.Literals())
+	return kept.template.fill(text.SQL, s.Literals())
 }
 
-// keep puts a plan into the cache: under the shape of its text, if it can be used for
+// keep puts a kept into the cache: under the shape of its text, if it can be used for
 // others of that shape. It returns the plan of this text.
 func (p *Planner) keep(text *sqltext.Text, o Options, script *Script) *Script {
 	var s sqltext.Shape
 	if s.Find(text) {
 		if t := newTemplate(script, text.SQL, s.Literals()); t != nil {
-			p.cache.put(o.key(strings.Clone(s.View())), cached{template: t})
+			p.cache.put(keyOf(o, strings.Clone(s.View())), cached{template: t})
 			own, _ := t.fill(text.SQL, s.Literals()) // it was seen that it can be
 			return own
 		}
 	}
-	p.cache.put(o.key(text.SQL), cached{script: script})
+	p.cache.put(keyOf(o, text.SQL), cached{script: script})
 	return script
 }
 

@@ -1,8 +1,6 @@
 package planner
 
 import (
-	"strings"
-
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
@@ -20,11 +18,6 @@ func ours(n *pg_query.FuncCall) (*sqlfuncs.Function, bool) {
 		return nil, false
 	}
 	return sqlfuncs.Lookup(nameOf(names))
-}
-
-// looksOurs says whether a name that resolved to nothing was meant to be ours.
-func looksOurs(name string) bool {
-	return strings.HasPrefix(strings.ToLower(name), "raisin_")
 }
 
 // callsIn finds all calls of ours below m, outer ones before those in their

@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"cmp"
 	"strconv"
 	"strings"
 
@@ -167,12 +166,14 @@ func (c *compiler) settingValues(n *pg_query.VariableSetStmt) ([]SettingValue, *
 func (c *compiler) show(s *Statement, n *pg_query.VariableShowStmt) {
 	if strings.EqualFold(n.Name, "all") {
 		s.Action = &ShowAll{}
-		s.Columns = []Column{{"name", datum.Text, -1}, {"setting", datum.Text, -1}, {"description", datum.Text, -1}}
+		s.Columns = []Column{textColumn("name"), textColumn("setting"), textColumn("description")}
 		return
 	}
 	s.Action = &Show{Name: n.Name}
-	s.Columns = []Column{{n.Name, datum.Text, -1}} // the session knows its spelling
+	s.Columns = []Column{textColumn(n.Name)} // the session knows its spelling
 }
+
+func textColumn(name string) Column { return Column{Name: name, Type: datum.Text, Typmod: -1} }
 
 // prepare is SQL's PREPARE. The statement in it has parameters of its own.
 func (c *compiler) prepare(s *Statement, n *pg_query.PrepareStmt) *pgerr.Error {
@@ -187,7 +188,7 @@ func (c *compiler) prepare(s *Statement, n *pg_query.PrepareStmt) *pgerr.Error {
 		}
 		declared[i] = t
 	}
-	prepared := compileStatement(n.Query, c.at, c.start, Options{Prepared: true, Types: declared}, c.embedded)
+	prepared := newCompiler(c.at, c.start, Options{Prepared: true, Types: declared}, c.embedded).statement(n.Query)
 	if prepared.Err != nil {
 		return prepared.Err
 	}
@@ -195,12 +196,3 @@ func (c *compiler) prepare(s *Statement, n *pg_query.PrepareStmt) *pgerr.Error {
 	s.Database, s.Foreign = prepared.Database, prepared.Foreign
 	return nil
 }
-
-// executeWithin is the prepared statement that an EXPLAIN or a CREATE TABLE AS executes.
-func executeWithin(n *pg_query.Node) string {
-	return cmp.Or(n.GetExplainStmt().GetQuery().GetExecuteStmt().GetName(),
-		n.GetExplainStmt().GetQuery().GetCreateTableAsStmt().GetQuery().GetExecuteStmt().GetName(),
-		n.GetCreateTableAsStmt().GetQuery().GetExecuteStmt().GetName())
-}
-
-func (*Select) action() {}
