@@ -50,7 +50,7 @@ func (s *proxied) prepareMixed(st *planner.Statement, a *planner.PrepareMixed) e
 		}
 		declared = a.Declare(found)
 	}
-	known, err := s.probe(&planner.Statement{Action: a.Mixed, Text: st.Text, Standard: st.Standard, Mentions: true}, declared)
+	known, err := s.probe(&planner.Statement{Action: a.Split, Text: st.Text, Standard: st.Standard, Mentions: true}, declared)
 	if err != nil {
 		return err
 	}

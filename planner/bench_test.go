@@ -3,11 +3,13 @@ package planner
 import (
 	"fmt"
 	"testing"
+
+	"raisinproxy/planner/plan"
 )
 
 // BenchmarkPlanLookup finds the plan of a text that was planned before.
 func BenchmarkPlanLookup(b *testing.B) {
-	p, o := New(Config{CacheBytes: 1 << 20}), Options{Standard: true, Prepared: true}
+	p, o := New(Config{CacheBytes: 1 << 20}), plan.Options{Standard: true, Prepared: true}
 	const text = "SELECT token FROM raisin_lock_acquire($1, $2)"
 	p.Plan(text, o)
 	b.ReportAllocs()
@@ -20,7 +22,7 @@ func BenchmarkPlanLookup(b *testing.B) {
 
 // BenchmarkPlan plans a text that was not planned before.
 func BenchmarkPlan(b *testing.B) {
-	p, o := New(Config{CacheBytes: 1 << 20}), Options{Standard: true}
+	p, o := New(Config{CacheBytes: 1 << 20}), plan.Options{Standard: true}
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		text := fmt.Sprintf("SELECT token AS t%d FROM raisin_lock_acquire('seat:14A', 60000)", i)
@@ -36,7 +38,7 @@ func BenchmarkPlan(b *testing.B) {
 // BenchmarkPlanShape finds the plan of a text that differs from those before in the
 // literals of its call.
 func BenchmarkPlanShape(b *testing.B) {
-	p, o := New(Config{CacheBytes: 1 << 20}), Options{Standard: true}
+	p, o := New(Config{CacheBytes: 1 << 20}), plan.Options{Standard: true}
 	texts := make([]string, 1000)
 	for i := range texts {
 		texts[i] = fmt.Sprintf("SELECT token FROM raisin_lock_acquire('seat:%d', 60000)", i)

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"raisinproxy/planner/plan"
 	"raisinproxy/sqlfuncs/datum"
 )
 
@@ -20,7 +21,7 @@ type key struct {
 
 // cached is the plan of a text, or a template for all texts of a shape.
 type cached struct {
-	script   *Script
+	script   *plan.Script
 	template *template
 }
 
@@ -78,7 +79,7 @@ func (c *cache) put(k key, kept cached) {
 	c.bytes += e.size
 }
 
-// evict drops the first kept that was not used since the hand last passed it.
+// evict drops the first plan that was not used since the hand last passed it.
 func (c *cache) evict() {
 	for {
 		c.hand %= len(c.ring)
@@ -98,7 +99,7 @@ func (c *cache) evict() {
 	}
 }
 
-// weigh estimates the memory of a kept: expressions take some ten times the room
+// weigh estimates the memory of a plan: expressions take some ten times the room
 // of the text that they were written as.
 func weigh(k key, kept cached) int64 {
 	const perStatement, perByte = 1024, 12

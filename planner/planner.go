@@ -7,7 +7,10 @@ import (
 
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 
+	"raisinproxy/planner/local"
 	"raisinproxy/planner/pgparse"
+	"raisinproxy/planner/plan"
+	"raisinproxy/planner/rewrite"
 	"raisinproxy/planner/sqltext"
 )
 
@@ -28,7 +31,7 @@ type Planner struct {
 // New makes a planner.
 func New(cfg Config) *Planner { return &Planner{cfg: cfg, cache: newCache(cfg.CacheBytes)} }
 
-func keyOf(o Options, text string) key {
+func keyOf(o plan.Options, text string) key {
 	return key{text: text, types: typesKey(o.Types), prepared: o.Prepared, standard: o.Standard}
 }
 
@@ -45,15 +48,15 @@ func (p *Planner) Stats() Stats {
 
 // Cached returns the plan of a text that was planned before, or that differs from such a
 // one only in the literals of its calls. It never parses; text is not kept.
-func (p *Planner) Cached(text string, o Options) (*Script, bool) {
+func (p *Planner) Cached(text string, o plan.Options) (*plan.Script, bool) {
 	t := sqltext.New(text, o.Standard)
 	defer t.Release()
 	return p.cached(t, o)
 }
 
-func (p *Planner) cached(text *sqltext.Text, o Options) (*Script, bool) {
+func (p *Planner) cached(text *sqltext.Text, o plan.Options) (*plan.Script, bool) {
 	if err := pgparse.CheckLength(text.SQL); err != nil {
-		return &Script{Err: err}, true
+		return &plan.Script{Err: err}, true
 	}
 	// A template's key is the shape of its texts: one with a NUL may look like that. No client can send it.
 	if kept, ok := p.cache.get(keyOf(o, text.SQL)); ok && kept.template == nil {
@@ -64,32 +67,32 @@ func (p *Planner) cached(text *sqltext.Text, o Options) (*Script, bool) {
 
 // Plan plans a text and keeps the plan. It blocks its thread, for milliseconds at
 // worst. Errors are in the Script.
-func (p *Planner) Plan(text string, o Options) *Script {
+func (p *Planner) Plan(text string, o plan.Options) *plan.Script {
 	t := sqltext.New(strings.Clone(text), o.Standard)
 	defer t.Release()
 	o = o.Clone()
 	return p.keep(t, o, p.plan(t, o))
 }
 
-func (p *Planner) plan(text *sqltext.Text, o Options) *Script {
+func (p *Planner) plan(text *sqltext.Text, o plan.Options) *plan.Script {
 	if text.Empty() {
-		return &Script{Err: pgparse.CheckEncoding(text.SQL)}
+		return &plan.Script{Err: pgparse.CheckEncoding(text.SQL)}
 	}
 	p.parses.Add(1)
 	parsed, err := pgparse.Parse(text)
 	if err == nil {
 		err = text.LaterNumber()
 	}
-	script := &Script{Err: err, Notices: text.Truncations()}
+	script := &plan.Script{Err: err, Notices: text.Truncations()}
 	if err != nil {
 		return script
 	}
 	characters := parsed.Characters()
 	for i := range parsed.Statements {
 		ps := &parsed.Statements[i]
-		st := compileStatement(parsed, i, characters, o, !p.cfg.Upstream)
+		st := local.Compile(parsed, i, characters, o, !p.cfg.Upstream)
 		if p.cfg.Upstream && st.Mentions && !answeredHere(st) {
-			if rewritten := rewriteStatement(parsed, i, o); rewritten != nil {
+			if rewritten := rewrite.Rewrite(parsed, i, o); rewritten != nil {
 				st = rewritten
 				st.Mentions = true
 			}

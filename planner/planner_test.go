@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"raisinproxy/planner/catalog"
+	"raisinproxy/planner/local"
+	"raisinproxy/planner/plan"
 	"raisinproxy/planner/sqltext"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
@@ -20,8 +22,8 @@ func (e *fixedEnv) Call(*sqlfuncs.Function, []datum.Datum) (sqlfuncs.Row, error)
 	e.calls++
 	return sqlfuncs.Row{datum.OfBool(true), datum.OfText("k"), datum.OfInt(1), datum.OfInt(2)}, nil
 }
-func (*fixedEnv) Info(InfoKind) datum.Datum                          { return datum.OfText("x") }
-func (*fixedEnv) Now(TimeKind) time.Time                             { return time.UnixMicro(0) }
+func (*fixedEnv) Info(plan.InfoKind) datum.Datum                     { return datum.OfText("x") }
+func (*fixedEnv) Now(plan.TimeKind) time.Time                        { return time.UnixMicro(0) }
 func (*fixedEnv) Setting(string) (string, bool)                      { return "", false }
 func (*fixedEnv) Settings() []catalog.Setting                        { return nil }
 func (*fixedEnv) SetSetting(_, value string, _ bool) (string, error) { return value, nil }
@@ -31,10 +33,10 @@ func (*fixedEnv) SetSetting(_, value string, _ bool) (string, error) { return va
 func TestCacheIsBounded(t *testing.T) {
 	p := New(Config{CacheBytes: 64 << 10})
 	hot := "select 1"
-	p.Plan(hot, Options{Standard: true})
+	p.Plan(hot, plan.Options{Standard: true})
 	for i := range 500 {
-		p.Plan(fmt.Sprintf("select %d as n", i), Options{Standard: true})
-		if _, ok := p.Cached(hot, Options{Standard: true}); !ok {
+		p.Plan(fmt.Sprintf("select %d as n", i), plan.Options{Standard: true})
+		if _, ok := p.Cached(hot, plan.Options{Standard: true}); !ok {
 			t.Fatalf("the hot text was forgotten after %d others", i)
 		}
 	}
@@ -44,8 +46,8 @@ func TestCacheIsBounded(t *testing.T) {
 	if stats := p.Stats(); stats.Evicted == 0 || stats.Parses != 501 {
 		t.Errorf("stats %+v", stats)
 	}
-	p.Plan("select '"+strings.Repeat("x", 64<<10)+"'", Options{Standard: true})
-	if _, ok := p.Cached(hot, Options{Standard: true}); !ok {
+	p.Plan("select '"+strings.Repeat("x", 64<<10)+"'", plan.Options{Standard: true})
+	if _, ok := p.Cached(hot, plan.Options{Standard: true}); !ok {
 		t.Error("one long text pushed out everything else")
 	}
 }
@@ -53,7 +55,7 @@ func TestCacheIsBounded(t *testing.T) {
 // TestCacheKeys: what a plan depends on tells plans apart.
 func TestCacheKeys(t *testing.T) {
 	p := New(Config{CacheBytes: 1 << 20})
-	options := []Options{
+	options := []plan.Options{
 		{Standard: true},
 		{Standard: false},
 		{Standard: true, Prepared: true},
@@ -79,13 +81,13 @@ func TestConcurrentUse(t *testing.T) {
 		group.Go(func() {
 			for i := range 200 {
 				text := fmt.Sprintf("select raisin_lock_acquire('k%d', 1)", i%20)
-				script, ok := p.Cached(text, Options{Standard: true})
+				script, ok := p.Cached(text, plan.Options{Standard: true})
 				if !ok {
-					script = p.Plan(text, Options{Standard: true})
+					script = p.Plan(text, plan.Options{Standard: true})
 				}
-				f := &Frame{}
+				f := &local.Frame{}
 				f.Bind(&fixedEnv{}, script.Statements[0], nil)
-				if err := script.Statements[0].Action.(*Select).Open(f); err != nil {
+				if err := script.Statements[0].Action.(*local.Select).Open(f); err != nil {
 					t.Error(err)
 				}
 			}
@@ -111,13 +113,13 @@ func FuzzPlan(f *testing.F) {
 	}
 	p := New(Config{CacheBytes: 1 << 20})
 	f.Fuzz(func(t *testing.T, text string, standard, prepared bool) {
-		script := p.Plan(text, Options{Standard: standard, Prepared: prepared})
+		script := p.Plan(text, plan.Options{Standard: standard, Prepared: prepared})
 		if script.Err != nil {
 			return
 		}
 		mentions := sqltext.New(text, standard).Mentions()
 		for _, st := range script.Statements {
-			query, ok := st.Action.(*Select)
+			query, ok := st.Action.(*local.Select)
 			if !ok || st.Err != nil {
 				continue
 			}
@@ -125,7 +127,7 @@ func FuzzPlan(f *testing.F) {
 				t.Errorf("%q has calls but mentions none", text)
 			}
 			env := &fixedEnv{}
-			frame := &Frame{}
+			frame := &local.Frame{}
 			frame.Bind(env, st, make([]datum.Datum, len(st.Params)))
 			for i := range frame.Params {
 				frame.Params[i] = datum.Null
@@ -139,7 +141,7 @@ func FuzzPlan(f *testing.F) {
 }
 
 // evaluate reads a query to its end; errors of values are as good as rows.
-func evaluate(query *Select, frame *Frame, st *Statement) {
+func evaluate(query *local.Select, frame *local.Frame, st *plan.Statement) {
 	if query.Check(frame) != nil || query.Open(frame) != nil {
 		return
 	}

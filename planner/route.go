@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"raisinproxy/planner/local"
 	"raisinproxy/planner/plan"
 	"raisinproxy/planner/sqltext"
 	"raisinproxy/sqlfuncs/datum"
@@ -43,7 +44,7 @@ func MayCommit(text string, standard bool) bool { return sqltext.MayCommit(text,
 // answeredHere says whether a statement with calls is answered without the upstream, be it
 // with an error. An error is only if it is about a value, which is not looked at for a
 // caller without a name: what a name or a type means, the upstream knows better.
-func answeredHere(s *Statement) bool {
+func answeredHere(s *plan.Statement) bool {
 	if s.Err != nil {
 		return plan.IsAboutValue(s.Err)
 	}
@@ -53,11 +54,11 @@ func answeredHere(s *Statement) bool {
 		}
 	}
 	switch a := s.Action.(type) {
-	case *Select:
+	case *local.Select:
 		return a.Local()
-	case *Prepare:
+	case *plan.Prepare:
 		return answeredHere(a.Statement)
-	case *Execute:
+	case *local.Execute:
 		return true
 	}
 	return false

@@ -4,14 +4,17 @@ import (
 	"slices"
 	"strings"
 
+	"raisinproxy/planner/expr"
+	"raisinproxy/planner/local"
 	"raisinproxy/planner/pgparse"
+	"raisinproxy/planner/plan"
 	"raisinproxy/planner/sqltext"
 	"raisinproxy/sqlfuncs/datum"
 )
 
 // template is a plan for all texts of one shape.
 type template struct {
-	script *Script
+	script *plan.Script
 	slots  []slot
 	count  int // of the literals
 	// start and tail are how many bytes of a text stand before and after its statement.
@@ -29,16 +32,16 @@ const maxFilled = 4
 
 // filled is a plan for one text, in one piece of memory.
 type filled struct {
-	script     Script
-	statement  Statement
-	statements [1]*Statement
+	script     plan.Script
+	statement  plan.Statement
+	statements [1]*plan.Statement
 	values     [maxFilled]datum.Datum
 }
 
 // fill makes the plan of a text of the shape that t is for. ok is false if
 // this text has to be planned for itself: a literal is none of the type that it is
 // needed for, and the error says where it stands.
-func (t *template) fill(text string, literals []sqltext.Literal) (script *Script, ok bool) {
+func (t *template) fill(text string, literals []sqltext.Literal) (script *plan.Script, ok bool) {
 	if len(literals) != t.count {
 		return nil, false
 	}
@@ -59,8 +62,8 @@ func (t *template) fill(text string, literals []sqltext.Literal) (script *Script
 	return &f.script, true
 }
 
-// fromShape makes the kept of a text from one of its shape that is in the cache.
-func (p *Planner) fromShape(text *sqltext.Text, o Options) (*Script, bool) {
+// fromShape makes the plan of a text from one of its shape that is in the cache.
+func (p *Planner) fromShape(text *sqltext.Text, o plan.Options) (*plan.Script, bool) {
 	var s sqltext.Shape
 	if !s.Find(text) {
 		return nil, false
@@ -72,9 +75,9 @@ func (p *Planner) fromShape(text *sqltext.Text, o Options) (*Script, bool) {
 	return kept.template.fill(text.SQL, s.Literals())
 }
 
-// keep puts a kept into the cache: under the shape of its text, if it can be used for
+// keep puts a plan into the cache: under the shape of its text, if it can be used for
 // others of that shape. It returns the plan of this text.
-func (p *Planner) keep(text *sqltext.Text, o Options, script *Script) *Script {
+func (p *Planner) keep(text *sqltext.Text, o plan.Options, script *plan.Script) *plan.Script {
 	var s sqltext.Shape
 	if s.Find(text) {
 		if t := newTemplate(script, text.SQL, s.Literals()); t != nil {
@@ -89,12 +92,12 @@ func (p *Planner) keep(text *sqltext.Text, o Options, script *Script) *Script {
 
 // newTemplate makes a template of a plan if every literal is nothing but a value in an
 // argument of a call; else it returns nil.
-func newTemplate(s *Script, text string, literals []sqltext.Literal) *template {
+func newTemplate(s *plan.Script, text string, literals []sqltext.Literal) *template {
 	if s.Err != nil || len(s.Notices) > 0 || len(s.Statements) != 1 {
 		return nil
 	}
 	st := s.Statements[0]
-	query, ok := st.Action.(*Select)
+	query, ok := st.Action.(*local.Select)
 	if !ok || st.Err != nil {
 		return nil
 	}
@@ -102,22 +105,22 @@ func newTemplate(s *Script, text string, literals []sqltext.Literal) *template {
 	for i, l := range literals {
 		byStart[int32(l.Start)] = i
 	}
-	var places []*constant
+	var places []*expr.Constant
 	var slots []slot
 	filled := map[int]bool{}
-	for _, call := range query.calls {
+	for _, call := range query.Calls {
 		for _, arg := range call.Args {
-			walk(arg, func(e expr) {
-				k, ok := e.(*constant)
-				if !ok || !k.written {
+			expr.Walk(arg, func(e expr.Expr) {
+				k, ok := e.(*expr.Constant)
+				if !ok || !k.Written {
 					return
 				}
-				i, ok := byStart[k.pos]
+				i, ok := byStart[k.Pos]
 				if ok {
-					_, ok = literals[i].As(k.t, text)
+					_, ok = literals[i].As(k.T, text)
 				}
 				if ok && !slices.Contains(places, k) {
-					places, slots = append(places, k), append(slots, slot{i, k.t})
+					places, slots = append(places, k), append(slots, slot{i, k.T})
 					filled[i] = true
 				}
 			})
@@ -127,7 +130,7 @@ func newTemplate(s *Script, text string, literals []sqltext.Literal) *template {
 		return nil
 	}
 	for i, k := range places {
-		k.slot = i + 1
+		k.Slot = i + 1
 	}
 	start := pgparse.ByteOffset(text, st.Start)
 	return &template{script: s, slots: slots, count: len(literals), start: start, tail: len(text) - start - len(st.Text)}

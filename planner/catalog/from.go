@@ -5,6 +5,7 @@ import (
 
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 
+	"raisinproxy/planner/tree"
 	"raisinproxy/sqlfuncs/datum"
 )
 
@@ -190,17 +191,17 @@ func (s *scan) key(v datum.Datum) any {
 // what is known before: constants first, then columns of those that are there already.
 func inOrder(n node, where []conjunct) (node, []conjunct) {
 	leaves, where := flatten(n, where)
-	var tree node
+	var all node
 	for placed := uint64(0); len(leaves) > 0; {
 		i := next(leaves, where, placed)
-		if placed |= leaves[i].bits(); tree == nil {
-			tree = leaves[i]
+		if placed |= leaves[i].bits(); all == nil {
+			all = leaves[i]
 		} else {
-			tree = &join{left: tree, right: leaves[i]}
+			all = &join{left: all, right: leaves[i]}
 		}
 		leaves = slices.Delete(leaves, i, i+1)
 	}
-	return tree, where
+	return all, where
 }
 
 // flatten takes inner joins apart.
@@ -343,7 +344,7 @@ func (c *compiler) conjunct(n *pg_query.Node) (one conjunct, err error) {
 	if err != nil {
 		return one, err
 	}
-	name, ok := catalogName(n.GetAExpr().GetName())
+	name, ok := tree.CatalogName(n.GetAExpr().GetName())
 	if !ok || name != "=" || n.GetAExpr().Kind != pg_query.A_Expr_Kind_AEXPR_OP {
 		return one, nil
 	}
@@ -469,7 +470,7 @@ func (c *compiler) fromFunction(n *pg_query.RangeFunction) (node, error) {
 	if call == nil || len(n.Functions) != 1 || n.Ordinality || n.IsRowsfrom || len(n.Coldeflist) > 0 {
 		return nil, refusal("this FROM item")
 	}
-	if name, ok := catalogName(call.Funcname); ok && name == "pg_get_keywords" && len(call.Args) == 0 {
+	if name, ok := tree.CatalogName(call.Funcname); ok && name == "pg_get_keywords" && len(call.Args) == 0 {
 		return c.fromKeywords(n.Alias)
 	}
 	var e *expr
@@ -482,11 +483,11 @@ func (c *compiler) fromFunction(n *pg_query.RangeFunction) (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	name := nameOf(call.Funcname)
+	name := tree.Name(call.Funcname)
 	if n.Alias != nil && len(n.Alias.Colnames) == 0 {
 		name = n.Alias.Aliasname
 	}
-	s, err := c.addItem(&item{alias: nameOf(call.Funcname), columns: []column{{name, e.t, e.typmod}}}, n.Alias)
+	s, err := c.addItem(&item{alias: tree.Name(call.Funcname), columns: []column{{name, e.t, e.typmod}}}, n.Alias)
 	if err != nil {
 		return nil, err
 	}
@@ -601,7 +602,7 @@ func (c *compiler) using(j *join, names []*pg_query.Node, first, middle int) err
 
 // columnRef finds a column in this query, or in those around it.
 func (c *compiler) columnRef(ref *pg_query.ColumnRef) (*expr, error) {
-	name := nameOf(ref.Fields)
+	name := tree.Name(ref.Fields)
 	for s, up := c.scope, 0; s != nil; s, up = s.outer, up+1 {
 		var found *expr
 		for i, it := range s.items {
@@ -630,9 +631,9 @@ func (i *item) named(fields []*pg_query.Node) bool {
 	case 0:
 		return true
 	case 1:
-		return nameOf(fields) == i.alias
+		return tree.Name(fields) == i.alias
 	case 2:
-		return i.rel != nil && nameOf(fields) == i.rel.name && fields[0].GetString_().GetSval() == i.rel.schema
+		return i.rel != nil && tree.Name(fields) == i.rel.name && fields[0].GetString_().GetSval() == i.rel.schema
 	}
 	return false
 }

@@ -88,7 +88,7 @@ func (x *Index) Find(words, literals []string) (Match, bool) {
 	return Match{}, false
 }
 
-// digest is the SHA-256 of a folded text and its literals, but for the values of
+// digest is the SHA-256 of a folded text and its literals, except the values of
 // those that vary.
 func digest(folded string, literals [][]string, varying []int) string {
 	constants := slices.Clone(literals)

@@ -11,10 +11,13 @@ import (
 // NeedsUpstream says whether an error means that only a PostgreSQL can answer.
 func NeedsUpstream(err *pgerr.Error) bool { return errors.Is(err, ErrNeedsUpstream) }
 
+// UpstreamError refuses what only a PostgreSQL can answer.
 func UpstreamError(what string) *pgerr.Error {
 	return UpstreamHint(pgerr.Newf(codes.FeatureNotSupported, "%s needs an [upstream]", what))
 }
 
+// UpstreamHint gives an error the hint, and the cause, of those that only a PostgreSQL
+// can answer.
 func UpstreamHint(e *pgerr.Error) *pgerr.Error {
 	e = e.WithHint("This server runs embedded, without a PostgreSQL behind it: it answers its own functions and what drivers send by themselves. An [upstream] in the server's config adds everything else.")
 	e.Cause = ErrNeedsUpstream

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
 )
 
 // seeds are texts with something in them that a lexer may get wrong.

@@ -5,6 +5,7 @@ import "strings"
 // Kind is what a token is. Comments and white space are no tokens.
 type Kind uint8
 
+// The kinds of tokens.
 const (
 	End Kind = iota // nothing is left; Start and End are the length of the text
 
