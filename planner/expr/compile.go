@@ -20,10 +20,10 @@ type Compiler struct {
 	From   []Item  // whose columns can be named
 	Calls  []*Call // in the order of their evaluation
 	slots  int     // of derived columns
-	// opaque is why a value cannot be computed here whose type alone was needed so
+	// Opaque is why a value cannot be computed here whose type alone was needed so
 	// far.
 	Opaque *pgerr.Error
-	// database and foreign are those of the Statement.
+	// Database and foreign are those of the Statement.
 	Database string
 	Foreign  *pgerr.Error
 }

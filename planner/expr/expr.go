@@ -149,14 +149,14 @@ type memo struct {
 
 func (e *derived) Type() datum.Type { return e.inner.Type() }
 func (e *derived) Eval(f *Frame) (datum.Datum, error) {
-	for len(f.Derived) <= e.slot {
-		f.Derived = append(f.Derived, memo{})
+	for len(f.derived) <= e.slot {
+		f.derived = append(f.derived, memo{})
 	}
-	if !f.Derived[e.slot].done {
+	if !f.derived[e.slot].done {
 		v, err := e.inner.Eval(f)
-		f.Derived[e.slot] = memo{true, v, err}
+		f.derived[e.slot] = memo{true, v, err}
 	}
-	m := &f.Derived[e.slot]
+	m := &f.derived[e.slot]
 	return m.val, m.err
 }
 func (e *derived) operands() []Expr { return nil }

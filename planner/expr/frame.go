@@ -13,16 +13,16 @@ type Frame struct {
 
 	Literals []datum.Datum  // of the statement's text, if its plan leaves them open
 	Tuple    []Expr         // the current row of the VALUES list, if there is one
-	rows     []sqlfuncs.Row // results of the statement's calls, by Call.index
+	rows     []sqlfuncs.Row // results of the statement's calls, by Call.Index
 	made     []bool         // which of them there are
 	args     [maxArgs]datum.Datum
-	Derived  []memo // the columns of subqueries, by derived.slot
+	derived  []memo // the columns of subqueries, by derived.slot
 }
 
 // Begin begins an execution: it makes room for the results of n calls, none of which has
 // been made.
 func (f *Frame) Begin(n int) {
-	f.Tuple, f.Derived = nil, f.Derived[:0]
+	f.Tuple, f.derived = nil, f.derived[:0]
 	if cap(f.rows) < n {
 		f.rows, f.made = make([]sqlfuncs.Row, n), make([]bool, n)
 	}

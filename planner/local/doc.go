@@ -3,8 +3,8 @@
 // server. What is not known here is refused with an error that plan.NeedsUpstream knows.
 //
 //	compile.go     Compile: a parsed statement to a plan.Statement
-//	select.go      SELECT and VALUES, and how they are run: Check, Open, Next, Column
-//	from.go        FROM, WITH and subqueries
+//	query.go       SELECT and VALUES; from.go: FROM, WITH and subqueries
+//	select.go      how they are run: Check, Open, Next, Column
 //	utility.go     SET, SHOW, BEGIN, PREPARE, …
 //	execute.go     EXECUTE and its arguments
 //	catalogue.go   queries over the system catalogues

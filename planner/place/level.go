@@ -40,9 +40,9 @@ type Clause struct {
 	Word  string // by which it begins
 	// outer: what is false in it does not make the result empty.
 	outer bool
-	// guards are those among its conditions.
+	// Guards are those among its conditions.
 	Guards []*pg_query.Node
-	// ordered: PostgreSQL evaluates them as they are written. It does if there is
+	// Ordered: PostgreSQL evaluates them as they are written. It does if there is
 	// something in FROM; else it begins with what costs least.
 	Ordered bool
 }

@@ -33,7 +33,7 @@ const (
 type Call struct {
 	Node  *pg_query.FuncCall
 	Place Place
-	// many: it stands in VALUES of several rows.
+	// Many: it stands in VALUES of several rows.
 	Many bool
 	// guards decide whether a call that runs once does so.
 	guards []*pg_query.Node

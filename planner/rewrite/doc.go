@@ -4,6 +4,8 @@
 //	rewrite.go      Split, the plan: calls, hidden parameters, and the texts Probe, Args
 //	                and Main; Rewrite, which makes it step by step
 //	site.go         the calls in the text: what exactly is replaced
+//	context.go      what stands around them in the parse tree
+//	token.go        what stands around them in the text
 //	guard.go        the conditions that decide before a call
 //	references.go   what a subquery in the place of a call would answer otherwise
 //	rows.go         calls for each row of the result

@@ -1,14 +1,11 @@
 package rewrite
 
 import (
-	"sort"
-
 	"github.com/jeroenrinzema/psql-wire/codes"
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 
 	"raisinproxy/planner/pgparse"
 	"raisinproxy/planner/place"
-	"raisinproxy/planner/sqltext"
 	"raisinproxy/planner/tree"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
@@ -35,36 +32,6 @@ type rewriter struct {
 
 // span is the bytes [start, end) of the user's text.
 type span struct{ start, end int }
-
-// nestedToken is a token and how many brackets are open around it. Brackets are
-// not inside themselves.
-type nestedToken struct {
-	sqltext.Token
-	depth int
-}
-
-func nestedTokens(text *sqltext.Text, start, end int) (tokens []nestedToken) {
-	depth := 0
-	for _, t := range text.Between(start, end) {
-		opens, closes := false, false
-		if t.Kind == sqltext.Punct {
-			switch text.SQL[t.Start] {
-			case '(', '[':
-				opens = true
-			case ')', ']':
-				closes = true
-			}
-		}
-		if closes {
-			depth--
-		}
-		tokens = append(tokens, nestedToken{t, depth})
-		if opens {
-			depth++
-		}
-	}
-	return tokens
-}
 
 // siteForm is how the result of a call is used.
 type siteForm int
@@ -135,71 +102,6 @@ func (s *callSite) nameOf(column int) string {
 		return s.alias
 	}
 	return s.function.Columns[column].Name
-}
-
-// callContext is where calls stand in the parse tree.
-type callContext struct {
-	from   map[*pg_query.FuncCall]*pg_query.RangeFunction
-	field  map[*pg_query.FuncCall]*pg_query.A_Indirection
-	target map[*pg_query.FuncCall]*pg_query.ResTarget // whose name comes from the call
-	// lists are the (f(…)).* that stand where a list of values is expected.
-	lists map[*pg_query.A_Indirection]bool
-}
-
-func contextOf(n *pg_query.Node) *callContext {
-	at := &callContext{
-		from:   map[*pg_query.FuncCall]*pg_query.RangeFunction{},
-		field:  map[*pg_query.FuncCall]*pg_query.A_Indirection{},
-		target: map[*pg_query.FuncCall]*pg_query.ResTarget{},
-		lists:  map[*pg_query.A_Indirection]bool{},
-	}
-	tree.Each(n, func(item *pg_query.RangeFunction) {
-		at.from[item.Functions[0].GetList().GetItems()[0].GetFuncCall()] = item
-	})
-	tree.Each(n, func(field *pg_query.A_Indirection) {
-		if call, f, _ := tree.FieldOfCall(field); f != nil {
-			at.field[call] = field
-		}
-	})
-	tree.Each(n, func(row *pg_query.RowExpr) { at.list(row.Args) })
-	tree.Each(n, func(query *pg_query.SelectStmt) {
-		for _, list := range query.ValuesLists {
-			at.list(list.GetList().GetItems())
-		}
-		for _, item := range query.TargetList {
-			target := item.GetResTarget()
-			at.list([]*pg_query.Node{target.Val})
-			if call := namingCall(target.Val); call != nil {
-				at.target[call] = target
-			}
-		}
-	})
-	return at
-}
-
-func (at *callContext) list(values []*pg_query.Node) {
-	for _, value := range values {
-		if field := value.GetAIndirection(); field != nil {
-			at.lists[field] = true
-		}
-	}
-}
-
-// namingCall is the call that gives a column its name: PostgreSQL looks through
-// casts and selections.
-func namingCall(n *pg_query.Node) *pg_query.FuncCall {
-	for {
-		switch v := n.GetNode().(type) {
-		case *pg_query.Node_FuncCall:
-			return v.FuncCall
-		case *pg_query.Node_TypeCast:
-			n = v.TypeCast.Arg
-		case *pg_query.Node_AIndirection:
-			n = v.AIndirection.Arg
-		default:
-			return nil
-		}
-	}
 }
 
 // locate finds the placed calls in the text.
@@ -355,7 +257,7 @@ func (r *rewriter) matchArguments(s *callSite) {
 	}
 }
 
-// isVoid recognizes the parameter of {? = call f(…)}; see isVoidParameter.
+// isVoid recognizes the parameter of {? = call f(…)}, as isVoidParameter of expr does.
 func (r *rewriter) isVoid(arg *pg_query.Node) bool {
 	ref := arg.GetParamRef()
 	return ref != nil && ref.Number >= 1 && int(ref.Number) <= len(r.declared) && r.declared[ref.Number-1] == datum.Void
@@ -407,77 +309,6 @@ func (r *rewriter) widenToItem(s *callSite, target *pg_query.ResTarget) {
 		first, last = first-1, last+1
 	}
 	s.span = span{r.tokens[first].Start, r.tokens[last].End}
-}
-
-// itemEnd is where an item of a list ends that token i is in or directly after,
-// and that stands within depth brackets.
-func (r *rewriter) itemEnd(i, depth int) int {
-	for ; i < len(r.tokens); i++ {
-		if t := r.tokens[i]; t.depth < depth || t.depth == depth && (r.is(i, ",") || r.endsClause(i)) {
-			break
-		}
-	}
-	return r.tokens[i-1].End
-}
-
-// endsClause says whether a token is a keyword that no expression has outside
-// brackets, so that a clause ends there.
-func (r *rewriter) endsClause(i int) bool {
-	if r.tokens[i].Kind != sqltext.Ident || i > 0 && (r.is(i-1, ".") || r.isWord(i-1, "as")) {
-		return false
-	}
-	return clauseWords[sqltext.FoldName(r.text(i))]
-}
-
-var clauseWords = map[string]bool{
-	"from": true, "into": true, "where": true, "group": true, "having": true, "window": true, "union": true,
-	"intersect": true, "except": true, "order": true, "limit": true, "offset": true, "fetch": true, "for": true,
-	"on": true, "returning": true,
-}
-
-// tokenAt is the token that begins at this byte of the user's text; -1 if none does.
-func (r *rewriter) tokenAt(offset int) int {
-	if i := r.tokenFrom(offset); i < len(r.tokens) && r.tokens[i].Start == offset {
-		return i
-	}
-	return -1
-}
-
-// tokenFrom is the first token that begins at this byte or after it.
-func (r *rewriter) tokenFrom(offset int) int {
-	return sort.Search(len(r.tokens), func(i int) bool { return r.tokens[i].Start >= offset })
-}
-
-// closing is the bracket that closes the one at token i; -1 if there is none.
-func (r *rewriter) closing(i int) int {
-	for j := i + 1; j < len(r.tokens); j++ {
-		if r.tokens[j].depth == r.tokens[i].depth {
-			return j
-		}
-	}
-	return -1
-}
-
-func (r *rewriter) text(i int) string { return r.user[r.tokens[i].Start:r.tokens[i].End] }
-
-func (r *rewriter) is(i int, punct string) bool {
-	return i >= 0 && i < len(r.tokens) && r.tokens[i].Kind == sqltext.Punct && r.text(i) == punct
-}
-
-func (r *rewriter) isWord(i int, word string) bool {
-	return i >= 0 && i < len(r.tokens) && r.tokens[i].Kind == sqltext.Ident && sqltext.FoldsTo(r.text(i), word)
-}
-
-// wordBefore is the last token before i that is the keyword, not a name or label
-// of that spelling, and that stands within depth brackets; any number for -1.
-func (r *rewriter) wordBefore(i int, word string, depth int) int {
-	for i--; i >= 0; i-- {
-		label := r.is(i-1, ".") || r.isWord(i-1, "as")
-		if r.isWord(i, word) && !label && (depth < 0 || r.tokens[i].depth == depth) {
-			return i
-		}
-	}
-	return -1
 }
 
 func (r *rewriter) character(offset int) int { return r.source.Character(offset) }
