@@ -40,7 +40,7 @@ func (s *session) parse(body []byte) drive.Verdict {
 	if err != nil {
 		return s.failSeries(err)
 	}
-	script, ok := s.lookup(text, planner.Options{Standard: s.view.standard, Prepared: true, Types: declared})
+	script, ok := s.lookup(s.read(text), planner.Options{Prepared: true, Types: declared})
 	if !ok {
 		return needPlan
 	}

@@ -196,7 +196,7 @@ func (p *portal) checkTarget() error {
 // authorize applies the named-user rule to every call of a statement, before any
 // value is looked at.
 func (s *session) authorize(st *planner.Statement) error {
-	for f := range st.Functions() {
+	for _, f := range st.Functions() {
 		if err := s.server.cfg.Functions.Authorize(&s.caller, f); err != nil {
 			return err
 		}

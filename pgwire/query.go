@@ -29,7 +29,7 @@ func (s *session) query(body []byte) drive.Verdict {
 		s.ready()
 		return needInput
 	}
-	script, ok := s.lookup(text, planner.Options{Standard: s.view.standard})
+	script, ok := s.lookup(s.read(text), planner.Options{})
 	if !ok {
 		return needPlan
 	}
@@ -39,7 +39,7 @@ func (s *session) query(body []byte) drive.Verdict {
 // answerQuery answers a simple query whose plan is there.
 func (s *session) answerQuery(text []byte, script *planner.Script) drive.Verdict {
 	if !s.mayWait(script.Calls || s.executes(script)) || !s.mayCompute(script.Statements...) {
-		s.planned = planned{text: string(text), options: planner.Options{Standard: s.view.standard}, script: script}
+		s.planned = planned{text: s.read(text).Keep(), options: planner.Options{}, script: script}
 		return needCall
 	}
 	s.handler.forgetUnnamed()

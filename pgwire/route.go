@@ -214,7 +214,7 @@ func (s *proxied) routeQuery(body []byte) drive.Verdict {
 	if m.Done() != nil {
 		return s.relay('Q', body) // the upstream knows what is wrong with it
 	}
-	script, v := s.routeText(raw, planner.Options{Standard: s.view.standard})
+	script, v := s.routeText(raw, planner.Options{})
 	switch {
 	case v != needInput:
 		return v
@@ -294,7 +294,7 @@ func (s *proxied) routeParse(body []byte) drive.Verdict {
 	if m.Done() != nil {
 		return s.relay('P', body)
 	}
-	script, v := s.routeText(raw, planner.Options{Standard: s.view.standard, Prepared: true, Types: declared})
+	script, v := s.routeText(raw, planner.Options{Prepared: true, Types: declared})
 	switch {
 	case v != needInput:
 		return v

@@ -28,23 +28,23 @@ func (s *proxied) routeText(raw []byte, options planner.Options) (*planner.Scrip
 		}
 	}
 	s.refresh()
-	options.Standard = s.view.standard
 	text, err := s.view.text.FromClient(raw)
 	if err != nil {
 		return nil, needInput
 	}
-	view := unsafe.String(unsafe.SliceData(text), len(text)) // only looked at
+	view := s.read(text)
+	defer view.Release()
 	if mayConcern {
 		// What was planned before, or is like it, has been found to be about us.
 		if script, ok := s.server.planner.Cached(view, options); ok {
 			return s.onlyOurs(script), needInput
 		}
 	}
-	if !(mayConcern && planner.Concerns(view, s.view.standard)) && (len(s.objects.statements) == 0 || !planner.UsesPrepared(view, s.view.standard)) &&
-		(s.up.IsOpened() || !planner.ControlsTransaction(view, s.view.standard)) {
+	if !(mayConcern && view.Concerns()) && (len(s.objects.statements) == 0 || !view.UsesPrepared()) &&
+		(s.up.IsOpened() || !view.ControlsTransaction()) {
 		return nil, needInput
 	}
-	script, ok := s.lookup(text, options)
+	script, ok := s.lookup(view, options)
 	if !ok {
 		return nil, needPlan
 	}

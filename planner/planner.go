@@ -2,7 +2,6 @@ package planner
 
 import (
 	"cmp"
-	"strings"
 	"sync/atomic"
 
 	pg_query "github.com/pganalyze/pg_query_go/v5"
@@ -31,8 +30,8 @@ type Planner struct {
 // New makes a planner.
 func New(cfg Config) *Planner { return &Planner{cfg: cfg, cache: newCache(cfg.CacheBytes)} }
 
-func keyOf(o plan.Options, text string) key {
-	return key{text: text, types: typesKey(o.Types), prepared: o.Prepared, standard: o.Standard}
+func keyOf(o plan.Options, text string, standard bool) key {
+	return key{text: text, types: typesKey(o.Types), prepared: o.Prepared, standard: standard}
 }
 
 // Stats counts since the planner was made.
@@ -48,30 +47,23 @@ func (p *Planner) Stats() Stats {
 
 // Cached returns the plan of a text that was planned before, or that differs from such a
 // one only in the literals of its calls. It never parses; text is not kept.
-func (p *Planner) Cached(text string, o plan.Options) (*plan.Script, bool) {
-	t := sqltext.New(text, o.Standard)
-	defer t.Release()
-	return p.cached(t, o)
-}
-
-func (p *Planner) cached(text *sqltext.Text, o plan.Options) (*plan.Script, bool) {
+func (p *Planner) Cached(text *sqltext.Text, o plan.Options) (*plan.Script, bool) {
 	if err := pgparse.CheckLength(text.SQL); err != nil {
 		return &plan.Script{Err: err}, true
 	}
 	// A template's key is the shape of its texts: one with a NUL may look like that. No client can send it.
-	if kept, ok := p.cache.get(keyOf(o, text.SQL)); ok && kept.template == nil {
+	if kept, ok := p.cache.get(keyOf(o, text.SQL, text.Standard)); ok && kept.template == nil {
 		return kept.script, true
 	}
 	return p.fromShape(text, o)
 }
 
-// Plan plans a text and keeps the plan. It blocks its thread, for milliseconds at
-// worst. Errors are in the Script.
-func (p *Planner) Plan(text string, o plan.Options) *plan.Script {
-	t := sqltext.New(strings.Clone(text), o.Standard)
-	defer t.Release()
+// Plan plans a text and keeps the plan, and with it the string that the text is of. It
+// blocks its thread, for milliseconds at worst. Errors are in the Script.
+func (p *Planner) Plan(text *sqltext.Text, o plan.Options) *plan.Script {
+	defer text.Release()
 	o = o.Clone()
-	return p.keep(t, o, p.plan(t, o))
+	return p.keep(text, o, p.plan(text, o))
 }
 
 func (p *Planner) plan(text *sqltext.Text, o plan.Options) *plan.Script {
@@ -97,7 +89,7 @@ func (p *Planner) plan(text *sqltext.Text, o plan.Options) *plan.Script {
 				st.Mentions = true
 			}
 		}
-		st.Standard = o.Standard
+		st.Standard = text.Standard
 		st.Prepares = ps.Node.GetPrepareStmt().GetName()
 		st.Within = executeWithin(ps.Node)
 		st.Text = text.SQL[ps.Start:ps.End]

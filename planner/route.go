@@ -11,30 +11,6 @@ import (
 // it is to be read by. It is what every relayed text pays, and where most of them end.
 func MayConcern(text string) bool { return sqltext.MentionsProxyText(text) }
 
-// Concerns says whether a text may have to do with us: whether one of our functions,
-// the branch, or USE stands in it, as far as that can be told without parsing.
-func Concerns(text string, standard bool) bool {
-	t := sqltext.New(text, standard)
-	defer t.Release()
-	return t.Concerns()
-}
-
-// UsesPrepared says whether a statement of a text may make, run or drop a prepared
-// statement.
-func UsesPrepared(text string, standard bool) bool {
-	t := sqltext.New(text, standard)
-	defer t.Release()
-	return t.UsesPrepared()
-}
-
-// ControlsTransaction says whether a text is one statement that begins or ends a
-// transaction, by its first word.
-func ControlsTransaction(text string, standard bool) bool {
-	t := sqltext.New(text, standard)
-	defer t.Release()
-	return t.ControlsTransaction()
-}
-
 // Portable is that of sqltext.
 func Portable(text string, standard bool) string { return sqltext.Portable(text, standard) }
 

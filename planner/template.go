@@ -68,7 +68,7 @@ func (p *Planner) fromShape(text *sqltext.Text, o plan.Options) (*plan.Script, b
 	if !s.Find(text) {
 		return nil, false
 	}
-	kept, ok := p.cache.get(keyOf(o, s.View()))
+	kept, ok := p.cache.get(keyOf(o, s.View(), text.Standard))
 	if !ok || kept.template == nil {
 		return nil, false
 	}
@@ -81,12 +81,12 @@ func (p *Planner) keep(text *sqltext.Text, o plan.Options, script *plan.Script) 
 	var s sqltext.Shape
 	if s.Find(text) {
 		if t := newTemplate(script, text.SQL, s.Literals()); t != nil {
-			p.cache.put(keyOf(o, strings.Clone(s.View())), cached{template: t})
+			p.cache.put(keyOf(o, strings.Clone(s.View()), text.Standard), cached{template: t})
 			own, _ := t.fill(text.SQL, s.Literals()) // it was seen that it can be
 			return own
 		}
 	}
-	p.cache.put(keyOf(o, text.SQL), cached{script: script})
+	p.cache.put(keyOf(o, text.SQL, text.Standard), cached{script: script})
 	return script
 }
 

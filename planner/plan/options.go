@@ -8,7 +8,6 @@ import (
 
 // Options are what a plan depends on besides its text.
 type Options struct {
-	Standard bool // standard_conforming_strings is on
 	// Prepared: the text may have parameters, of the types that are declared
 	// (datum.Invalid where one is left open).
 	Prepared bool
@@ -17,7 +16,7 @@ type Options struct {
 
 // Equal says whether both lead to the same plans.
 func (o Options) Equal(p Options) bool {
-	return o.Standard == p.Standard && o.Prepared == p.Prepared && slices.Equal(o.Types, p.Types)
+	return o.Prepared == p.Prepared && slices.Equal(o.Types, p.Types)
 }
 
 // Clone copies o so that it may be kept.

@@ -1,9 +1,6 @@
 package plan
 
 import (
-	"iter"
-	"slices"
-
 	"raisinproxy/planner/sqltext"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
@@ -74,13 +71,11 @@ type Column struct {
 }
 
 // Functions are those that the statement calls, wherever it is answered.
-func (s *Statement) Functions() iter.Seq[*sqlfuncs.Function] {
-	if calls, ok := s.Action.(interface {
-		Functions() iter.Seq[*sqlfuncs.Function]
-	}); ok {
-		return calls.Functions()
+func (s *Statement) Functions() []*sqlfuncs.Function {
+	if action, ok := s.Action.(interface{ Functions() []*sqlfuncs.Function }); ok {
+		return action.Functions()
 	}
-	return slices.Values(s.Calls)
+	return s.Calls
 }
 
 // InputType is the type by which the value of parameter i, from 0, is read. The answers

@@ -125,7 +125,7 @@ func callsHere(t *testing.T, conn *pgconn.PgConn, sql string) (calls int, why st
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
-	st := Rewrite(parsed, 0, plan.Options{Standard: true})
+	st := Rewrite(parsed, 0, plan.Options{})
 	if st.Err != nil {
 		return 0, st.Err.Error()
 	}

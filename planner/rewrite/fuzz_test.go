@@ -44,7 +44,7 @@ func FuzzRewrite(f *testing.F) {
 		}
 		mentions := sqltext.New(text, standard).Mentions()
 		for i := range parsed.Statements {
-			st := Rewrite(parsed, i, plan.Options{Standard: standard, Prepared: prepared})
+			st := Rewrite(parsed, i, plan.Options{Prepared: prepared})
 			if st == nil {
 				continue
 			}

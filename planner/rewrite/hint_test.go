@@ -17,7 +17,7 @@ func TestHintsLeadOn(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", sql, err)
 		}
-		return Rewrite(parsed, 0, plan.Options{Standard: true})
+		return Rewrite(parsed, 0, plan.Options{})
 	}
 	for _, test := range []struct{ refused, shows, followed string }{
 		{`SELECT id FROM jobs WHERE raisin_lock_release('k', 1)`, "in a statement of its own",

@@ -216,7 +216,7 @@ func executeRewritten(t *testing.T, conn *pgconn.PgConn, test *rewriteCase) stri
 	if syntax != nil {
 		t.Fatal(syntax)
 	}
-	st := Rewrite(parsed, 0, plan.Options{Standard: !test.escape, Prepared: true})
+	st := Rewrite(parsed, 0, plan.Options{Prepared: true})
 	if st.Err != nil {
 		return showReport(st.Err)
 	}
@@ -494,7 +494,7 @@ func TestCopyOnPostgres(t *testing.T) {
 	for _, standard := range []bool{true, false} {
 		mustRun(t, conn, fmt.Sprintf("SET standard_conforming_strings = %t", standard))
 		for _, key := range []string{`k`, `'`, `\`, `\'; SELECT 1/0; --`, `''\''`, "\n\t", `é$1"`, ``} {
-			m := mixedOf(t, sql, plan.Options{Standard: standard})
+			m := splitOf(t, sql, standard, plan.Options{})
 			row := &sqlfuncs.Row{datum.OfBool(true), datum.OfText(key), datum.OfInt(-1 << 63), datum.Null}
 			var out bytes.Buffer
 			text := m.CopySQL(m.Values([]*sqlfuncs.Row{row, row}, true))
@@ -508,7 +508,7 @@ func TestCopyOnPostgres(t *testing.T) {
 				t.Errorf("%s\n got %q\nwant %q", text.SQL, out.String(), want)
 			}
 		}
-		m := mixedOf(t, sql, plan.Options{Standard: standard})
+		m := splitOf(t, sql, standard, plan.Options{})
 		var out bytes.Buffer
 		if _, err := conn.CopyTo(t.Context(), &out, m.CopySQL(m.Values([]*sqlfuncs.Row{nil, nil}, false)).SQL); err != nil || out.Len() > 0 {
 			t.Errorf("a guard that is false: %q, %v", out.String(), err)
@@ -516,9 +516,9 @@ func TestCopyOnPostgres(t *testing.T) {
 	}
 }
 
-func mixedOf(t *testing.T, sql string, o plan.Options) *Split {
+func splitOf(t *testing.T, sql string, standard bool, o plan.Options) *Split {
 	t.Helper()
-	parsed, err := pgparse.Parse(sqltext.New(sql, o.Standard))
+	parsed, err := pgparse.Parse(sqltext.New(sql, standard))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -536,7 +536,7 @@ func mixedOf(t *testing.T, sql string, o plan.Options) *Split {
 // are not known, and not that of one with constants.
 func TestExplainOnPostgres(t *testing.T) {
 	conn := rewriteServer(t)
-	m := mixedOf(t, "EXPLAIN (COSTS OFF) SELECT j.id, raisin_lock_acquire(name, 1) FROM raisin_lock_acquire($1, 5) l, jobs j WHERE l.acquired AND j.id = l.token", plan.Options{Standard: true, Prepared: true})
+	m := splitOf(t, "EXPLAIN (COSTS OFF) SELECT j.id, raisin_lock_acquire(name, 1) FROM raisin_lock_acquire($1, 5) l, jobs j WHERE l.acquired AND j.id = l.token", true, plan.Options{Prepared: true})
 	probe, err := conn.Prepare(t.Context(), "", m.Probe.SQL, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -556,7 +556,7 @@ func TestPrepareOnPostgres(t *testing.T) {
 	conn := rewriteServer(t)
 	mustRun(t, conn, "CREATE DOMAIN positive AS int NOT NULL CHECK (VALUE > 0)")
 	parsed, _ := pgparse.Parse(sqltext.New("PREPARE q (varchar(5), numeric(10, 2)[], jobs, bigint, positive) AS SELECT $2, token FROM raisin_lock_acquire($1, 5) WHERE ($3).id = $4 + $5", true))
-	p := Rewrite(parsed, 0, plan.Options{Standard: true}).Action.(*PrepareSplit)
+	p := Rewrite(parsed, 0, plan.Options{}).Action.(*PrepareSplit)
 	types, err := conn.Prepare(t.Context(), "", p.Types.SQL, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,6 @@
 package rewrite
 
 import (
-	"iter"
 	"slices"
 
 	"github.com/jeroenrinzema/psql-wire/codes"
@@ -61,8 +60,9 @@ type Split struct {
 	// Probe is the query in it.
 	Copy bool
 
-	rewriter *rewriter // of COPY
-	local    *localSource
+	functions []*sqlfuncs.Function // of all calls
+	rewriter  *rewriter            // of COPY
+	local     *localSource
 }
 
 // SplitCall is a call that runs before the statement.
@@ -106,23 +106,7 @@ type PrepareSplit struct {
 }
 
 // Functions are those of all calls.
-func (m *Split) Functions() iter.Seq[*sqlfuncs.Function] {
-	return func(yield func(*sqlfuncs.Function) bool) {
-		for i := range m.Calls {
-			if !yield(m.Calls[i].Func) {
-				return
-			}
-		}
-		if m.Rows == nil {
-			return
-		}
-		for i := range m.Rows.Calls {
-			if !yield(m.Rows.Calls[i].Func) {
-				return
-			}
-		}
-	}
-}
+func (m *Split) Functions() []*sqlfuncs.Function { return m.functions }
 
 // Values are the values of the hidden parameters. rows holds the result of each
 // call, nil for one that did not run; guarded is false if a guard was not true.
@@ -282,6 +266,12 @@ func (r *rewriter) number() *pgerr.Error {
 			r.plan.Hidden = append(r.plan.Hidden, Hidden{Type: s.typeOf(c), Call: len(r.plan.Calls), Column: c})
 		}
 		r.plan.Calls = append(r.plan.Calls, call)
+		r.plan.functions = append(r.plan.functions, s.function)
+	}
+	if r.plan.Rows != nil {
+		for i := range r.plan.Rows.Calls {
+			r.plan.functions = append(r.plan.functions, r.plan.Rows.Calls[i].Func)
+		}
 	}
 	for _, g := range r.guards {
 		g.hidden = len(r.plan.Hidden)

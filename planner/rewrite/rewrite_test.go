@@ -19,8 +19,8 @@ import (
 func TestRewrite(t *testing.T) {
 	datadriven.Walk(t, "testdata/rewrite", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(_ *testing.T, d *datadriven.TestData) string {
-			o := plan.Options{Standard: !d.HasArg("escapes"), Prepared: d.Cmd == "prepared"}
-			parsed, err := pgparse.Parse(sqltext.New(d.Input, o.Standard))
+			o := plan.Options{Prepared: d.Cmd == "prepared"}
+			parsed, err := pgparse.Parse(sqltext.New(d.Input, !d.HasArg("escapes")))
 			if err != nil {
 				return err.Error()
 			}
@@ -126,7 +126,7 @@ func TestRewriteLimits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		st := Rewrite(parsed, 0, plan.Options{Standard: true, Prepared: true})
+		st := Rewrite(parsed, 0, plan.Options{Prepared: true})
 		code := ""
 		if st.Err != nil {
 			code = string(st.Err.Code)
@@ -137,7 +137,7 @@ func TestRewriteLimits(t *testing.T) {
 	}
 	parsed, _ := pgparse.Parse(sqltext.New("SELECT * FROM t, raisin_lock_release('k', 1)", true))
 	for declared, code := range map[int]string{65534: "", 65535: "54000"} {
-		st := Rewrite(parsed, 0, plan.Options{Standard: true, Prepared: true, Types: make([]datum.Type, declared)})
+		st := Rewrite(parsed, 0, plan.Options{Prepared: true, Types: make([]datum.Type, declared)})
 		if got := st.Err; (got == nil) != (code == "") || got != nil && string(got.Code) != code {
 			t.Errorf("%d declared parameters: %v", declared, got)
 		}
@@ -148,7 +148,7 @@ func TestRewriteLimits(t *testing.T) {
 func TestVoidParameter(t *testing.T) {
 	parsed, _ := pgparse.Parse(sqltext.New("SELECT * FROM t, raisin_lock_acquire($1, $2, ttl_ms => $3) AS result", true))
 	types := []datum.Type{datum.Void, datum.Text, datum.Int8}
-	m := Rewrite(parsed, 0, plan.Options{Standard: true, Prepared: true, Types: types}).Action.(*Split)
+	m := Rewrite(parsed, 0, plan.Options{Prepared: true, Types: types}).Action.(*Split)
 	if want := "SELECT ($2)::pg_catalog.text, ($3)::pg_catalog.int8"; m.Args.SQL != want || m.Params != 3 {
 		t.Errorf("%s of %d parameters, want %s", m.Args.SQL, m.Params, want)
 	}

@@ -1,6 +1,9 @@
 package sqltext
 
-import "sync"
+import (
+	"strings"
+	"sync"
+)
 
 // MaxTokens is how many tokens a text may have of which anything is made. Of a longer one
 // it is only said what it is about.
@@ -67,6 +70,19 @@ func (t *Text) Whole() bool {
 	t.Tokens()
 	rest := t.rest
 	return rest.next().Kind == End
+}
+
+// Equal says whether both are the same and read the same.
+func (t *Text) Equal(o *Text) bool { return t.SQL == o.SQL && t.Standard == o.Standard }
+
+// Keep is the text with a string of its own, for when the bytes that it is of are gone. It
+// takes the tokens along.
+func (t *Text) Keep() *Text {
+	kept := *t
+	kept.SQL = strings.Clone(t.SQL)
+	kept.rest.text = kept.SQL
+	t.buffer, t.tokens = nil, nil
+	return &kept
 }
 
 // Release gives the memory of the tokens to the next text. They cannot be used any more.
