@@ -8,7 +8,7 @@ import (
 
 	"raisinproxy/pgwire/drive"
 	"raisinproxy/pgwire/wire"
-	"raisinproxy/planner"
+	"raisinproxy/planner/plan"
 	"raisinproxy/planner/sqltext"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
@@ -144,8 +144,8 @@ func (s *session) functionCall(body []byte) drive.Verdict {
 // planned is one plan and the text that it is for.
 type planned struct {
 	text    *sqltext.Text
-	options planner.Options
-	script  *planner.Script
+	options plan.Options
+	script  *plan.Script
 }
 
 // read is a text to be looked at, good for as long as its bytes are.
@@ -155,7 +155,7 @@ func (s *session) read(text []byte) *sqltext.Text {
 
 // lookup finds the plan of a text without parsing. If there is none it notes
 // what to plan.
-func (s *session) lookup(text *sqltext.Text, options planner.Options) (*planner.Script, bool) {
+func (s *session) lookup(text *sqltext.Text, options plan.Options) (*plan.Script, bool) {
 	s.refresh()
 	defer text.Release()
 	if s.planned.script != nil && s.planned.text.Equal(text) && s.planned.options.Equal(options) {
@@ -183,8 +183,8 @@ func (s *session) mayWait(calls bool) bool {
 
 // mayCompute says whether statements may run here and now: queries over the system
 // catalogues would keep an event loop for milliseconds.
-func (s *session) mayCompute(statements ...*planner.Statement) bool {
-	return s.blocking || !slices.ContainsFunc(statements, func(st *planner.Statement) bool {
+func (s *session) mayCompute(statements ...*plan.Statement) bool {
+	return s.blocking || !slices.ContainsFunc(statements, func(st *plan.Statement) bool {
 		target, err := s.target(st)
 		return err == nil && target.ReadsCatalogues
 	})
