@@ -18,7 +18,7 @@ import (
 // is a fifteenth of the usual 8 MiB, and a quarter of the 2 MiB that threads get
 // under `ulimit -s unlimited`. Were Height wrong for some shape, maxTokens alone
 // would keep it below 7.2 MB. A parse at the limits takes some 80 ms of one processor, and
-// planning what it gives three times as much (worst_test.go has the shapes): both grow no
+// planning what it gives three times as much (worst_test.go of planner has the shapes): both grow no
 // faster than the text. (musl gives threads 128 KiB unless the linker is told otherwise.)
 const (
 	maxTextBytes = 256 << 10
