@@ -32,17 +32,20 @@ func (c *compiler) catalogueQuery(n *pg_query.SelectStmt, declared []datum.Type)
 		known := len(n.FromClause) > 0 && !strings.HasPrefix(report.Message, "relation ")
 		return &plan.Statement{Err: plan.UpstreamHint(report).At(c.Start)}, known
 	}
-	st = &plan.Statement{Params: query.Params, ReadsCatalogues: true, Action: &Select{catalog: func(f *Frame) ([][]datum.Datum, error) {
-		rows, err := query.Rows(catalogueSession{f.Env}, f.Params)
+	return answer(query.Columns, query.Params, func(f *Frame) ([][]datum.Datum, error) {
+		return query.Rows(catalogueSession{f.Env}, f.Params)
+	}), true
+}
+
+// answer is the plan of a query whose rows are computed so.
+func answer(columns []plan.Column, params []datum.Type, rows func(*Frame) ([][]datum.Datum, error)) *plan.Statement {
+	return &plan.Statement{Columns: columns, Params: params, ReadsCatalogues: true, Action: &Select{catalog: func(f *Frame) ([][]datum.Datum, error) {
+		all, err := rows(f)
 		if catalog.IsRefusal(err) {
 			err = plan.UpstreamHint(pgerr.From(err))
 		}
-		return rows, err
+		return all, err
 	}}}
-	for _, col := range query.Columns {
-		st.Columns = append(st.Columns, plan.Column{Name: col.Name, Type: col.Type, Typmod: col.Typmod})
-	}
-	return st, true
 }
 
 // catalogueSession is what the catalogues show of a session.
@@ -60,21 +63,10 @@ var answers = sync.OnceValue(clientsql.NewIndex)
 // clientAnswer is the plan of a catalogue query that a client sends by itself.
 func clientAnswer(text *sqltext.Text, ps *pgparse.Statement, o plan.Options) (*plan.Statement, bool) {
 	match, ok := answers().Find(text.Normalise(ps.Start, ps.End))
-	if !ok {
+	if !ok || len(o.Types) > 0 { // none of them has a parameter
 		return nil, false
 	}
-	if len(o.Types) > 0 {
-		return nil, false // none of them has a parameter
-	}
-	st := &plan.Statement{ReadsCatalogues: true, Action: &Select{catalog: func(f *Frame) ([][]datum.Datum, error) {
-		rows, err := match.Rows(clientsql.Call{Session: catalogueSession{f.Env}, Literals: match.Literals})
-		if catalog.IsRefusal(err) {
-			err = plan.UpstreamHint(pgerr.From(err))
-		}
-		return rows, err
-	}}}
-	for _, c := range match.Columns {
-		st.Columns = append(st.Columns, plan.Column{Name: c.Name, Type: c.Type, Typmod: c.Typmod})
-	}
-	return st, true
+	return answer(match.Columns, nil, func(f *Frame) ([][]datum.Datum, error) {
+		return match.Rows(clientsql.Call{Session: catalogueSession{f.Env}, Literals: match.Literals})
+	}), true
 }

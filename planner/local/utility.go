@@ -44,28 +44,24 @@ var discardTags = map[pg_query.DiscardMode]string{
 	pg_query.DiscardMode_DISCARD_TEMP:      "DISCARD TEMP",
 }
 
+// transactions are the commands that begin or end transactions and parts of them.
+var transactions = map[pg_query.TransactionStmtKind]plan.Transaction{
+	pg_query.TransactionStmtKind_TRANS_STMT_BEGIN:       {Kind: plan.Begin, Tag: "BEGIN"},
+	pg_query.TransactionStmtKind_TRANS_STMT_START:       {Kind: plan.Begin, Tag: "START TRANSACTION"},
+	pg_query.TransactionStmtKind_TRANS_STMT_COMMIT:      {Kind: plan.Commit, Tag: "COMMIT"},
+	pg_query.TransactionStmtKind_TRANS_STMT_ROLLBACK:    {Kind: plan.Rollback, Tag: "ROLLBACK"},
+	pg_query.TransactionStmtKind_TRANS_STMT_SAVEPOINT:   {Kind: plan.Savepoint, Tag: "SAVEPOINT"},
+	pg_query.TransactionStmtKind_TRANS_STMT_RELEASE:     {Kind: plan.ReleaseSavepoint, Tag: "RELEASE"},
+	pg_query.TransactionStmtKind_TRANS_STMT_ROLLBACK_TO: {Kind: plan.RollbackTo, Tag: "ROLLBACK"},
+}
+
 func (c *compiler) transaction(n *pg_query.TransactionStmt) (plan.Action, *pgerr.Error) {
-	t := &plan.Transaction{Savepoint: n.SavepointName, Chain: n.Chain}
-	switch n.Kind {
-	case pg_query.TransactionStmtKind_TRANS_STMT_BEGIN:
-		t.Kind, t.Tag = plan.Begin, "BEGIN"
-	case pg_query.TransactionStmtKind_TRANS_STMT_START:
-		t.Kind, t.Tag = plan.Begin, "START TRANSACTION"
-	case pg_query.TransactionStmtKind_TRANS_STMT_COMMIT:
-		t.Kind, t.Tag = plan.Commit, "COMMIT"
-	case pg_query.TransactionStmtKind_TRANS_STMT_ROLLBACK:
-		t.Kind, t.Tag = plan.Rollback, "ROLLBACK"
-	case pg_query.TransactionStmtKind_TRANS_STMT_SAVEPOINT:
-		t.Kind, t.Tag = plan.Savepoint, "SAVEPOINT"
-	case pg_query.TransactionStmtKind_TRANS_STMT_RELEASE:
-		t.Kind, t.Tag = plan.ReleaseSavepoint, "RELEASE"
-	case pg_query.TransactionStmtKind_TRANS_STMT_ROLLBACK_TO:
-		t.Kind, t.Tag = plan.RollbackTo, "ROLLBACK"
-	default:
+	t, ok := transactions[n.Kind]
+	if !ok {
 		return nil, c.NeedsUpstream(0, "two-phase commit")
 	}
-	t.Modes = transactionModes(n.Options)
-	return t, nil
+	t.Savepoint, t.Chain, t.Modes = n.SavepointName, n.Chain, transactionModes(n.Options)
+	return &t, nil
 }
 
 // transactionModes reads ISOLATION LEVEL, READ ONLY and DEFERRABLE as the

@@ -124,8 +124,7 @@ func (p *placer) guardFacts(n *pg_query.Node) {
 	tree.Each(n, func(op *pg_query.A_Expr) { p.needOperator(stableOperator, op) })
 	tree.Each(n, func(cast *pg_query.TypeCast) { p.needType(catalogType, cast.TypeName) })
 	tree.Each(n, func(sample *pg_query.RangeTableSample) { p.uncertainAt(sample.Location, what) })
-	own := map[string]bool{}
-	tree.Each(n, func(cte *pg_query.CommonTableExpr) { own[cte.Ctename] = true })
+	own := tree.WithNames(n)
 	tree.Each(n, func(table *pg_query.RangeVar) {
 		if table.Schemaname != "" || !own[table.Relname] {
 			p.need(readTable, relationName(table), "", "a condition on a view or a row-secured table", table.Location)
@@ -231,8 +230,7 @@ func (l *level) mayHave(name string) bool {
 // alone refuses what reads a WITH query of the statement, which is not there before the
 // statement runs: computed a second time, it might be another.
 func (p *placer) alone(n tree.Message, l *level) {
-	own := map[string]bool{}
-	tree.Each(n, func(cte *pg_query.CommonTableExpr) { own[cte.Ctename] = true })
+	own := tree.WithNames(n)
 	tree.Each(n, func(table *pg_query.RangeVar) {
 		if l.scope.find(table) != nil && !own[table.Relname] {
 			p.fail(ReadsWith(table.Relname).At(p.at(table.Location)))

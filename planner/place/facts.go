@@ -57,16 +57,11 @@ func (f *Fact) String() string { return fmt.Sprintf("%s %s %s", f.kind, f.subjec
 // query whose plan is the same whatever they are, so that the upstream plans it once and keeps
 // the plan.
 var factSQL = map[factKind]string{
-	stableFunction: `NOT EXISTS (SELECT FROM pg_catalog.pg_proc p WHERE p.proname = $2 AND p.provolatile = 'v'
- AND ($1 = '' OR p.pronamespace = (SELECT n.oid FROM pg_catalog.pg_namespace n WHERE n.nspname = $1)))`,
-	lateFunction: `NOT EXISTS (SELECT FROM pg_catalog.pg_proc p WHERE p.proname = $2 AND p.provolatile = 'i'
- AND ($1 = '' OR p.pronamespace = (SELECT n.oid FROM pg_catalog.pg_namespace n WHERE n.nspname = $1)))`,
-	scalarFunction: `NOT EXISTS (SELECT FROM pg_catalog.pg_proc p WHERE p.proname = $2 AND (p.proretset OR p.prokind <> 'f')
- AND ($1 = '' OR p.pronamespace = (SELECT n.oid FROM pg_catalog.pg_namespace n WHERE n.nspname = $1)))`,
-	singleFunction: `NOT EXISTS (SELECT FROM pg_catalog.pg_proc p WHERE p.proname = $2 AND p.proretset
- AND ($1 = '' OR p.pronamespace = (SELECT n.oid FROM pg_catalog.pg_namespace n WHERE n.nspname = $1)))`,
-	opaqueFunction: `NOT EXISTS (SELECT FROM pg_catalog.pg_proc p WHERE p.proname = $2 AND p.prolang = 14 AND p.oid >= 16384
- AND ($1 = '' OR p.pronamespace = (SELECT n.oid FROM pg_catalog.pg_namespace n WHERE n.nspname = $1)))`,
+	stableFunction: noFunction("p.provolatile = 'v'"),
+	lateFunction:   noFunction("p.provolatile = 'i'"),
+	scalarFunction: noFunction("(p.proretset OR p.prokind <> 'f')"),
+	singleFunction: noFunction("p.proretset"),
+	opaqueFunction: noFunction("p.prolang = 14 AND p.oid >= 16384"),
 	stableOperator: `NOT EXISTS (SELECT FROM pg_catalog.pg_operator o JOIN pg_catalog.pg_proc p ON p.oid = o.oprcode
  WHERE o.oprname = $2 AND o.oid >= 16384 AND p.provolatile = 'v')`,
 	opaqueOperator: `NOT EXISTS (SELECT FROM pg_catalog.pg_operator o JOIN pg_catalog.pg_proc p ON p.oid = o.oprcode
@@ -93,6 +88,13 @@ var factSQL = map[factKind]string{
  FROM pg_catalog.pg_class c WHERE c.oid = pg_catalog.to_regclass($1))`,
 	forbidden: `(SELECT NOT pg_catalog.has_table_privilege(c.oid, $2) AND ($2 = 'DELETE' OR NOT pg_catalog.has_any_column_privilege(c.oid, $2))
  FROM pg_catalog.pg_class c WHERE c.oid = pg_catalog.to_regclass($1))`,
+}
+
+// noFunction asks whether there is no function of the schema $1, or of any, and the name $2
+// for which this holds.
+func noFunction(condition string) string {
+	return "NOT EXISTS (SELECT FROM pg_catalog.pg_proc p WHERE p.proname = $2 AND " + condition + `
+ AND ($1 = '' OR p.pronamespace = (SELECT n.oid FROM pg_catalog.pg_namespace n WHERE n.nspname = $1)))`
 }
 
 // FactQuery asks whether facts hold.
@@ -240,8 +242,7 @@ func (l *factList) foils(n *pg_query.Node) {
 			targets[rel.GetRangeVar()] = true // an alias
 		}
 	})
-	with := map[string]bool{}
-	tree.Each(n, func(cte *pg_query.CommonTableExpr) { with[cte.Ctename] = true })
+	with := tree.WithNames(n)
 	tree.Each(n, func(table *pg_query.RangeVar) {
 		if !targets[table] && (table.Schemaname != "" || !with[table.Relname]) {
 			l.add(Fact{kind: forbidden, subject: relationName(table), object: "SELECT"})

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"raisinproxy/planner/catalog"
 	"raisinproxy/planner/sqltext"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
@@ -64,11 +65,7 @@ type Statement struct {
 }
 
 // Column is one column of a result.
-type Column struct {
-	Name   string
-	Type   datum.Type
-	Typmod int32 // -1: none
-}
+type Column = catalog.Column
 
 // Functions are those that the statement calls, wherever it is answered.
 func (s *Statement) Functions() []*sqlfuncs.Function {

@@ -157,8 +157,7 @@ func (r *rewriter) located(n tree.Message) span {
 
 // references checks what the arguments of calls that run once refer to.
 func (r *rewriter) references(n *pg_query.Node) *pgerr.Error {
-	with := map[string]bool{}
-	tree.Each(n, func(cte *pg_query.CommonTableExpr) { with[cte.Ctename] = true })
+	with := tree.WithNames(n)
 	for _, s := range r.sites {
 		if s.place == place.PerRow {
 			continue
@@ -189,8 +188,7 @@ func (r *rewriter) free(s *callSite) {
 // alone refuses what reads a WITH query of the statement, which the argument query does
 // not have: computed a second time, it might be another.
 func (r *rewriter) alone(call *pg_query.FuncCall, with map[string]bool) (err *pgerr.Error) {
-	own := map[string]bool{}
-	tree.Each(call, func(cte *pg_query.CommonTableExpr) { own[cte.Ctename] = true })
+	own := tree.WithNames(call)
 	tree.Each(call, func(table *pg_query.RangeVar) {
 		if table.Schemaname == "" && with[table.Relname] && !own[table.Relname] && err == nil {
 			err = place.ReadsWith(table.Relname).At(r.source.Char(table.Location))

@@ -55,6 +55,13 @@ func IntConst(n *pg_query.Node) (int32, bool) {
 	return i.Ival.GetIval(), true
 }
 
+// WithNames are the names of the WITH queries in n.
+func WithNames(n Message) map[string]bool {
+	names := map[string]bool{}
+	Each(n, func(cte *pg_query.CommonTableExpr) { names[cte.Ctename] = true })
+	return names
+}
+
 // OwnNames are the names by which a query and those in it know what they read.
 func OwnNames(query Message) map[string]bool {
 	own := map[string]bool{}
