@@ -43,8 +43,7 @@ const (
 
 // Fact is something that only the upstream knows and that a plan rests on.
 type Fact struct {
-	kind            factKind
-	subject, object string
+	factKey
 	// Refused is what the statement is if the fact does not hold; nil: the fact is that
 	// the statement is going to fail, before any call.
 	Refused *pgerr.Error
@@ -146,14 +145,12 @@ type factKey struct {
 	subject, object string
 }
 
-func (f *Fact) key() factKey { return factKey{f.kind, f.subject, f.object} }
-
 func (l *factList) add(f Fact) {
 	if l.known == nil {
 		l.known = map[factKey]bool{}
 	}
-	if key := f.key(); !l.known[key] {
-		l.known[key] = true
+	if !l.known[f.factKey] {
+		l.known[f.factKey] = true
 		l.facts = append(l.facts, f)
 	}
 }
@@ -163,14 +160,14 @@ func (l *factList) count() int { return len(l.facts) }
 // rewind forgets what was added since there were n.
 func (l *factList) rewind(n int) {
 	for i := n; i < len(l.facts); i++ {
-		delete(l.known, l.facts[i].key())
+		delete(l.known, l.facts[i].factKey)
 	}
 	l.facts = l.facts[:n]
 }
 
 // need notes a fact without which the calls are refused, for what stands at location.
 func (p *placer) need(k factKind, subject, object, what string, location int32) {
-	p.facts.add(Fact{kind: k, subject: subject, object: object, Refused: p.beside(what).At(p.at(location))})
+	p.facts.add(Fact{factKey: factKey{k, subject, object}, Refused: p.beside(what).At(p.at(location))})
 }
 
 func (p *placer) needFunction(k factKind, n *pg_query.FuncCall, what string) {
@@ -227,9 +224,9 @@ func (l *factList) foils(n *pg_query.Node) {
 	targets := map[*pg_query.RangeVar]bool{}
 	target := func(table *pg_query.RangeVar, privilege string) {
 		targets[table] = true
-		l.add(Fact{kind: readOnly, subject: relationName(table)})
+		l.add(Fact{factKey: factKey{readOnly, relationName(table), ""}})
 		if privilege != "" {
-			l.add(Fact{kind: forbidden, subject: relationName(table), object: privilege})
+			l.add(Fact{factKey: factKey{forbidden, relationName(table), privilege}})
 		}
 	}
 	tree.Each(n, func(s *pg_query.InsertStmt) { target(s.Relation, "INSERT") })
@@ -245,7 +242,7 @@ func (l *factList) foils(n *pg_query.Node) {
 	with := tree.WithNames(n)
 	tree.Each(n, func(table *pg_query.RangeVar) {
 		if !targets[table] && (table.Schemaname != "" || !with[table.Relname]) {
-			l.add(Fact{kind: forbidden, subject: relationName(table), object: "SELECT"})
+			l.add(Fact{factKey: factKey{forbidden, relationName(table), "SELECT"}})
 		}
 	})
 }

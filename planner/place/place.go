@@ -42,8 +42,7 @@ type Call struct {
 // Placement says where the calls of a statement stand, and on what that rests.
 type Placement struct {
 	Calls   []Call
-	guards  []*pg_query.Node // of all calls that run once
-	Clauses []Clause         // those that have a guard among their conditions
+	Clauses []Clause // those that have a guard among their conditions
 	Facts   []Fact
 }
 
@@ -84,18 +83,18 @@ func Calls(n *pg_query.Node, at func(int32) int) (Placement, *pgerr.Error) {
 	}
 	p.refuseRest(n)
 	slices.SortStableFunc(p.placed, func(a, b Call) int { return cmp.Compare(a.Node.Location, b.Node.Location) })
-	guards := p.shared()
+	p.shareGuards()
 	if p.err == nil && slices.ContainsFunc(p.placed, Call.once) {
 		p.facts.foils(n)
 	}
-	return Placement{Calls: p.placed, guards: guards, Clauses: p.clauses, Facts: p.facts.facts}, p.err
+	return Placement{Calls: p.placed, Clauses: p.clauses, Facts: p.facts.facts}, p.err
 }
 
 func (c Call) once() bool { return c.Place == InFrom || c.Place == InList }
 
-// shared are the guards of the calls that run once, which all must have the same: they
-// are computed in one query, with the arguments.
-func (p *placer) shared() (guards []*pg_query.Node) {
+// shareGuards refuses calls that run once and have other guards than the first: they are
+// computed in one query, with the arguments.
+func (p *placer) shareGuards() {
 	var first *Call
 	for i := range p.placed {
 		switch c := &p.placed[i]; {
@@ -106,10 +105,6 @@ func (p *placer) shared() (guards []*pg_query.Node) {
 			p.refuse("a statement in which a condition decides about some of the calls only", c.Node)
 		}
 	}
-	if first == nil {
-		return nil
-	}
-	return first.guards
 }
 
 // sameGuards compares the guards of calls, which those of one level share.

@@ -84,7 +84,7 @@ func FuzzScan(f *testing.F) {
 				t.Fatalf("%q: token %v is in no statement", text, tokens[i])
 			}
 		}
-		if read.Empty() != (all.statements == 0) {
+		if read.Empty() != (end == 0) {
 			t.Fatalf("%q: %+v", text, all)
 		}
 		if (all.Mentions || all.Branch || all.Use) && !MentionsProxyText(text) {

@@ -21,7 +21,6 @@ type Statement struct {
 // about is what the statements of a text have in common.
 type about struct {
 	Mentions, Branch, Use bool
-	statements            int
 	tokens                int
 }
 
@@ -36,7 +35,6 @@ func (t *Text) aboutIt() *about {
 		all.Mentions = all.Mentions || st.Mentions
 		all.Branch = all.Branch || st.Branch
 		all.Use = all.Use || st.Use
-		all.statements++
 		all.tokens += st.Tokens
 	}
 	t.about, t.known = all, true
