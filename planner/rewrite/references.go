@@ -68,9 +68,9 @@ func (r *rewriter) wholeRows(query tree.Message, calls []*callSite) (err *pgerr.
 	lists := columnLists(query)
 	tree.Each(query, func(ref *pg_query.ColumnRef) {
 		alias := ref.Fields[0].GetString_().GetSval()
-		row, ours := items[alias]
+		row, found := items[alias]
 		whole := len(ref.Fields) == 1 && row || len(ref.Fields) == 2 && ref.Fields[1].GetAStar() != nil && !lists[ref]
-		if err == nil && whole && ours {
+		if err == nil && whole && found {
 			err = pgerr.Newf(codes.FeatureNotSupported, "\"%s\" as a whole row is not supported", alias).
 				WithHint("Name its columns, or write %s.* as an item of the SELECT list.", alias).At(r.source.Char(ref.Location))
 		}
