@@ -19,6 +19,10 @@ type key struct {
 	standard bool
 }
 
+func keyOf(o plan.Options, text string, standard bool) key {
+	return key{text: text, types: typesKey(o.Types), prepared: o.Prepared, standard: standard}
+}
+
 // cached is the plan of a text, or a template for all texts of a shape.
 type cached struct {
 	script   *plan.Script

@@ -30,10 +30,6 @@ type Planner struct {
 // New makes a planner.
 func New(cfg Config) *Planner { return &Planner{cfg: cfg, cache: newCache(cfg.CacheBytes)} }
 
-func keyOf(o plan.Options, text string, standard bool) key {
-	return key{text: text, types: typesKey(o.Types), prepared: o.Prepared, standard: standard}
-}
-
 // Stats counts since the planner was made.
 type Stats struct {
 	Parses  uint64 // texts that pg_query parsed

@@ -167,8 +167,8 @@ func evaluate(query *local.Select, frame *local.Frame, st *plan.Statement) {
 func standard(sql string) *sqltext.Text { return sqltext.New(sql, true) }
 
 // TestATextIsReadOnce: on its way through a front end to its plan, a text's tokens are
-// looked for once. Nobody but sqltext can look for them, and only who makes a Text anew
-// could have it read again: which package does is looked for in the sources.
+// looked for once. Only sqltext can look for them. A package that makes a Text anew could
+// have it read again, so the sources are searched for one.
 func TestATextIsReadOnce(t *testing.T) {
 	for _, upstream := range []bool{false, true} {
 		p := New(Config{CacheBytes: 1 << 20, Upstream: upstream})

@@ -23,7 +23,7 @@ type Compiler struct {
 	// Opaque is why a value cannot be computed here whose type alone was needed so
 	// far.
 	Opaque *pgerr.Error
-	// Database and foreign are those of the Statement.
+	// Database and Foreign are those of the Statement.
 	Database string
 	Foreign  *pgerr.Error
 }

@@ -14,7 +14,7 @@ import (
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
-// compiler turns one parsed statement into a Statement.
+// compiler turns one parsed statement into a plan.Statement.
 type compiler struct {
 	expr.Compiler
 	with     map[string]expr.Item // the WITH queries, by name
