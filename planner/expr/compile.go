@@ -212,22 +212,16 @@ func (c *Compiler) booleanTest(n *pg_query.BooleanTest) (Expr, *pgerr.Error) {
 	if err != nil {
 		return nil, err
 	}
-	var test func(datum.Datum) bool
-	switch n.Booltesttype {
-	case pg_query.BoolTestType_IS_TRUE:
-		test = func(d datum.Datum) bool { return !d.Null && d.Bool() }
-	case pg_query.BoolTestType_IS_NOT_TRUE:
-		test = func(d datum.Datum) bool { return d.Null || !d.Bool() }
-	case pg_query.BoolTestType_IS_FALSE:
-		test = func(d datum.Datum) bool { return !d.Null && !d.Bool() }
-	case pg_query.BoolTestType_IS_NOT_FALSE:
-		test = func(d datum.Datum) bool { return d.Null || d.Bool() }
-	case pg_query.BoolTestType_IS_UNKNOWN:
-		test = func(d datum.Datum) bool { return d.Null }
-	default:
-		test = func(d datum.Datum) bool { return !d.Null }
-	}
-	return &nullSafe{arg: e, apply: test}, nil
+	return &nullSafe{arg: e, apply: booleanTests[n.Booltesttype]}, nil
+}
+
+var booleanTests = map[pg_query.BoolTestType]func(datum.Datum) bool{
+	pg_query.BoolTestType_IS_TRUE:        func(d datum.Datum) bool { return !d.Null && d.Bool() },
+	pg_query.BoolTestType_IS_NOT_TRUE:    func(d datum.Datum) bool { return d.Null || !d.Bool() },
+	pg_query.BoolTestType_IS_FALSE:       func(d datum.Datum) bool { return !d.Null && !d.Bool() },
+	pg_query.BoolTestType_IS_NOT_FALSE:   func(d datum.Datum) bool { return d.Null || d.Bool() },
+	pg_query.BoolTestType_IS_UNKNOWN:     func(d datum.Datum) bool { return d.Null },
+	pg_query.BoolTestType_IS_NOT_UNKNOWN: func(d datum.Datum) bool { return !d.Null },
 }
 
 // NeedsUpstream refuses what only a real PostgreSQL can answer.
