@@ -65,7 +65,7 @@ type Split struct {
 	local     *localSource
 }
 
-// SplitCall is a call that runs before the statement.
+// SplitCall is a call that is made for the statement.
 type SplitCall struct {
 	Func *sqlfuncs.Function
 	// Args are the columns of Args that hold the arguments, of the declared types.

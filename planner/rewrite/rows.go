@@ -19,19 +19,12 @@ import (
 // In Main, the columns that they fill are NULL of the right type, and the arguments
 // follow the visible columns.
 type RowPlan struct {
-	// Calls run for each row, in this order.
-	Calls []RowCall
+	// Calls run for each row, in this order. Their arguments are columns of Hidden.
+	Calls []SplitCall
 	// Hidden are the types of the columns of Main after the visible ones.
 	Hidden []datum.Type
 	// Items are the columns to fill.
 	Items []RowItem
-}
-
-// RowCall is a call that runs for each row.
-type RowCall struct {
-	Func     *sqlfuncs.Function
-	Args     []int // which of Hidden hold its arguments
-	Position int   // in the user's text, in characters from 1
 }
 
 // RowItem is a visible column that calls fill.
@@ -121,7 +114,7 @@ func (r *rewriter) planRows(query *pg_query.SelectStmt, rows []*callSite) *pgerr
 	perRow := &RowPlan{}
 	calls := map[*pg_query.FuncCall]*expr.Call{}
 	for i, s := range rows {
-		call := RowCall{Func: s.function, Position: r.character(s.name)}
+		call := SplitCall{Func: s.function, Position: r.character(s.name)}
 		for _, arg := range s.function.Args {
 			call.Args = append(call.Args, len(perRow.Hidden))
 			perRow.Hidden = append(perRow.Hidden, arg.Type)
