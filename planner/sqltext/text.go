@@ -50,16 +50,15 @@ func (t *Text) Tokens() []Token {
 func (t *Text) read() {
 	t.passes++
 	t.buffer = buffers.Get().(*[]Token)
-	t.tokens = (*t.buffer)[:0]
-	t.rest = newLexer(t.SQL, t.Standard)
-	for len(t.tokens) < maxKept {
-		token := t.rest.next()
+	tokens, l := (*t.buffer)[:0], newLexer(t.SQL, t.Standard)
+	for len(tokens) < maxKept {
+		token := l.next()
 		if token.Kind == End {
 			break
 		}
-		t.tokens = append(t.tokens, token)
+		tokens = append(tokens, token)
 	}
-	*t.buffer = t.tokens
+	t.tokens, t.rest, *t.buffer = tokens, l, tokens
 }
 
 // Passes is how often the text was read from its beginning to its end: once.
