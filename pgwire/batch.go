@@ -7,7 +7,9 @@ import (
 
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
-	"raisinproxy/planner"
+	"raisinproxy/planner/local"
+	"raisinproxy/planner/plan"
+	"raisinproxy/planner/sqltext"
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
@@ -25,7 +27,7 @@ type batch struct {
 
 // queryBatch answers the query and leaves the upstream in the transaction that the
 // client is told of.
-func (s *proxied) queryBatch(script *planner.Script) {
+func (s *proxied) queryBatch(script *plan.Script) {
 	s.announce(script)
 	s.holdParameters()
 	b := &batch{s: s, standard: s.view.standard}
@@ -54,7 +56,7 @@ func (b *batch) commit() error {
 	return nil
 }
 
-func (b *batch) run(script *planner.Script) error {
+func (b *batch) run(script *plan.Script) error {
 	if b.s.up.IsOpen() {
 		if err := b.leaveSeries(); err != nil {
 			return err
@@ -161,7 +163,7 @@ func (b *batch) failed(err error) error {
 	return nil
 }
 
-func (b *batch) statement(st *planner.Statement) error {
+func (b *batch) statement(st *plan.Statement) error {
 	if (st.Mentions || b.s.isOurStatement(st)) && b.s.settingsStale && !b.s.involved(st) {
 		if err := b.s.askFacts(); err != nil {
 			return err
@@ -177,14 +179,14 @@ func (b *batch) statement(st *planner.Statement) error {
 	if branch, ok := st.UseBranch(); ok {
 		return b.relay(useBranch(branch), st.Start)
 	}
-	if t, ok := st.Action.(*planner.Transaction); ok && b.hidden {
+	if t, ok := st.Action.(*plan.Transaction); ok && b.hidden {
 		return b.transaction(t, st)
 	}
 	return b.relay(st.Text, st.Start)
 }
 
 // mixed runs a statement that the upstream has a part in, within the transaction.
-func (b *batch) mixed(st *planner.Statement) error {
+func (b *batch) mixed(st *plan.Statement) error {
 	if err := b.s.runMixedQuery(st); err != nil {
 		return err
 	}
@@ -192,9 +194,9 @@ func (b *batch) mixed(st *planner.Statement) error {
 }
 
 // transaction is a transaction command in a transaction that the client did not begin.
-func (b *batch) transaction(t *planner.Transaction, st *planner.Statement) error {
+func (b *batch) transaction(t *plan.Transaction, st *plan.Statement) error {
 	switch t.Kind {
-	case planner.Begin:
+	case plan.Begin:
 		for _, m := range t.Modes {
 			// By name, as SET TRANSACTION does: the text may have any form.
 			if err := b.control("SET LOCAL " + m.Name + " = '" + m.Values[0].Text + "'"); err != nil {
@@ -204,7 +206,7 @@ func (b *batch) transaction(t *planner.Transaction, st *planner.Statement) error
 		b.hidden = false // from here on the client has begun it
 		b.s.client.Out.CommandComplete(t.Tag)
 		return nil
-	case planner.Commit, planner.Rollback:
+	case plan.Commit, plan.Rollback:
 		if t.Chain {
 			return pgerr.Newf(codes.NoActiveSQLTransaction, "%s AND CHAIN can only be used in transaction blocks", t.Tag)
 		}
@@ -216,7 +218,7 @@ func (b *batch) transaction(t *planner.Transaction, st *planner.Statement) error
 }
 
 // end ends the transaction: what calls have done in it does not hang on it any more.
-func (b *batch) end(st *planner.Statement) error {
+func (b *batch) end(st *plan.Statement) error {
 	b.s.unit.deciding = true
 	if err := b.relay(st.Text, st.Start); err != nil {
 		return err
@@ -229,7 +231,7 @@ func (b *batch) end(st *planner.Statement) error {
 // characters stand before it.
 func (b *batch) relay(text string, before int) error {
 	if b.s.refresh(); b.standard != b.s.view.standard {
-		text = planner.Portable(text, b.standard)
+		text = sqltext.Portable(text, b.standard)
 	}
 	encoded, err := b.s.view.text.ToClient(text)
 	if err != nil {
@@ -252,11 +254,11 @@ func (b *batch) relay(text string, before int) error {
 func (b *batch) control(text string) error { return b.s.conv.Command(text) }
 
 // isOurStatement says whether a statement is about a prepared statement of ours.
-func (s *proxied) isOurStatement(st *planner.Statement) bool {
+func (s *proxied) isOurStatement(st *plan.Statement) bool {
 	switch a := st.Action.(type) {
-	case *planner.Execute:
+	case *local.Execute:
 		return s.objects.statements[nameKey(a.Name)] != nil
-	case *planner.Deallocate:
+	case *plan.Deallocate:
 		return a.Name != "" && s.objects.statements[nameKey(a.Name)] != nil
 	}
 	return s.executesWithin(st) || s.preparesOurs(st) || isEmptyBranch(st)

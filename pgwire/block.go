@@ -6,7 +6,7 @@ import (
 	"github.com/jeroenrinzema/psql-wire/codes"
 
 	"raisinproxy/pgwire/wire"
-	"raisinproxy/planner"
+	"raisinproxy/planner/plan"
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
@@ -59,19 +59,19 @@ func (b *block) abort() {
 }
 
 // control runs a transaction command and returns its tag.
-func (b *block) control(t *planner.Transaction) (tag string, err error) {
+func (b *block) control(t *plan.Transaction) (tag string, err error) {
 	switch t.Kind {
-	case planner.Begin:
+	case plan.Begin:
 		return t.Tag, b.begin(t)
-	case planner.Commit:
+	case plan.Commit:
 		return b.commit(t)
-	case planner.Rollback:
+	case plan.Rollback:
 		return t.Tag, b.rollback(t)
 	}
 	if b.state != wire.InBlock && b.state != wire.FailedBlock {
 		return "", pgerr.Newf(codes.NoActiveSQLTransaction, "%s can only be used in transaction blocks", savepointCommands[t.Kind])
 	}
-	if t.Kind == planner.Savepoint {
+	if t.Kind == plan.Savepoint {
 		b.s.view.vars.Savepoint()
 		b.s.tx.savepoints = append(b.s.tx.savepoints, t.Savepoint)
 		return t.Tag, nil
@@ -79,13 +79,13 @@ func (b *block) control(t *planner.Transaction) (tag string, err error) {
 	return t.Tag, b.endSavepoint(t)
 }
 
-var savepointCommands = map[planner.TransactionKind]string{
-	planner.Savepoint:        "SAVEPOINT",
-	planner.ReleaseSavepoint: "RELEASE SAVEPOINT",
-	planner.RollbackTo:       "ROLLBACK TO SAVEPOINT",
+var savepointCommands = map[plan.TransactionKind]string{
+	plan.Savepoint:        "SAVEPOINT",
+	plan.ReleaseSavepoint: "RELEASE SAVEPOINT",
+	plan.RollbackTo:       "ROLLBACK TO SAVEPOINT",
 }
 
-func (b *block) begin(t *planner.Transaction) error {
+func (b *block) begin(t *plan.Transaction) error {
 	if b.state == wire.InBlock {
 		b.s.warn(codes.ActiveSQLTransaction, "there is already a transaction in progress")
 	}
@@ -96,7 +96,7 @@ func (b *block) begin(t *planner.Transaction) error {
 	return nil
 }
 
-func (b *block) applyModes(modes []planner.Mode) error {
+func (b *block) applyModes(modes []plan.Mode) error {
 	for _, m := range modes {
 		if err := b.s.setMode(m, true); err != nil {
 			return err
@@ -105,7 +105,7 @@ func (b *block) applyModes(modes []planner.Mode) error {
 	return nil
 }
 
-func (b *block) commit(t *planner.Transaction) (tag string, err error) {
+func (b *block) commit(t *plan.Transaction) (tag string, err error) {
 	switch b.state {
 	case wire.FailedBlock:
 		return "ROLLBACK", b.finish(t, false)
@@ -115,7 +115,7 @@ func (b *block) commit(t *planner.Transaction) (tag string, err error) {
 	return t.Tag, b.none(t, "COMMIT AND CHAIN", true)
 }
 
-func (b *block) rollback(t *planner.Transaction) error {
+func (b *block) rollback(t *plan.Transaction) error {
 	if b.state == wire.FailedBlock || b.state == wire.InBlock {
 		return b.finish(t, false)
 	}
@@ -124,7 +124,7 @@ func (b *block) rollback(t *planner.Transaction) error {
 
 // noBlock is COMMIT or ROLLBACK without a BEGIN: a warning, and the end of the
 // implicit transaction.
-func (b *block) none(t *planner.Transaction, chain string, commit bool) error {
+func (b *block) none(t *plan.Transaction, chain string, commit bool) error {
 	if t.Chain {
 		return pgerr.Newf(codes.NoActiveSQLTransaction, "%s can only be used in transaction blocks", chain)
 	}
@@ -135,7 +135,7 @@ func (b *block) none(t *planner.Transaction, chain string, commit bool) error {
 
 // finishBlock ends an explicit transaction, and with AND CHAIN begins another of
 // the same characteristics.
-func (b *block) finish(t *planner.Transaction, commit bool) error {
+func (b *block) finish(t *plan.Transaction, commit bool) error {
 	characteristics := b.s.view.vars.Characteristics()
 	b.end(commit)
 	if t.Chain {
@@ -148,7 +148,7 @@ func (b *block) finish(t *planner.Transaction, commit bool) error {
 
 // endSavepoint is RELEASE or ROLLBACK TO. Portals that were opened since the
 // savepoint go with it when it is rolled back.
-func (b *block) endSavepoint(t *planner.Transaction) error {
+func (b *block) endSavepoint(t *plan.Transaction) error {
 	depth := len(b.s.tx.savepoints)
 	for depth > 0 && b.s.tx.savepoints[depth-1] != t.Savepoint {
 		depth--
@@ -156,7 +156,7 @@ func (b *block) endSavepoint(t *planner.Transaction) error {
 	if depth == 0 {
 		return pgerr.Newf(codes.InvalidSavepointSpecification, "savepoint \"%s\" does not exist", t.Savepoint)
 	}
-	if t.Kind == planner.ReleaseSavepoint {
+	if t.Kind == plan.ReleaseSavepoint {
 		b.s.view.vars.ReleaseTo(depth)
 		b.s.tx.savepoints = b.s.tx.savepoints[:depth-1]
 		return nil

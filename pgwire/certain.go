@@ -5,7 +5,8 @@ import (
 
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
-	"raisinproxy/planner"
+	"raisinproxy/planner/place"
+	"raisinproxy/planner/rewrite"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
 )
@@ -16,18 +17,18 @@ import (
 
 // factReader reads whether facts hold.
 type factReader struct {
-	facts   []planner.Fact
+	facts   []place.Fact
 	first   int   // of those that do not hold
 	refused error // for that
 	foiled  bool
 }
 
-func (s *proxied) factReader(m *planner.Mixed) *factReader {
+func (s *proxied) factReader(m *rewrite.Split) *factReader {
 	return &factReader{facts: m.Facts, first: len(m.Facts)}
 }
 
 // ask asks for the facts that a plan rests on, if there are any.
-func (s *proxied) ask(m *planner.Mixed, facts *factReader) ([]upstream.Part, error) {
+func (s *proxied) ask(m *rewrite.Split, facts *factReader) ([]upstream.Part, error) {
 	q := &m.FactQuery
 	if q.SQL == "" {
 		return nil, nil

@@ -1,50 +1,53 @@
 // Package pgwire serves clients over the PostgreSQL protocol, version 3
 // (https://www.postgresql.org/docs/current/protocol.html).
 //
-// # Layers, by file
+// # Rooms
+//
+//	drive/          serves a client: reading, waiting, writing, by an event loop or by goroutines
+//	upstream/       the connection to a PostgreSQL: what it owes (Ledger), what the proxy says by itself (Conversation)
+//	wire/           messages in and out, formats, encodings
+//	auth/           who a client is; settings/, run-time parameters; poll/, the loop
+//	wiretest/       the runner of wire scripts, for tests
+//
+// # Files
 //
 //	server.go       accepting, the table of sessions, cancel requests, the end
 //	startup.go      from the first byte to ReadyForQuery; tls.go, secure connections
-//	login.go        who a client is; authquery.go, users that the upstream knows;
-//	                throttle.go, whose turn it is to be judged; entrance.go, how many log in at once
-//	session.go      the driver of a session: reading, writing, planning, waiting
+//	login.go        who a client is; throttle.go, whose turn it is to be judged; entrance.go, how many log in at once
+//	session.go      a session, and how it is driven; view.go, its settings; objects.go and kept.go, what it keeps under names
 //	step.go         the fast path: answers the frames that are there, without I/O
-//	eventloop.go    sessions that wait without a goroutine; workers.go, goroutines for
-//	                what they cannot do then
 //	query.go        the simple query
 //	extended.go     Parse, Bind, Describe, Execute, Close, Sync
 //	portal.go       running a statement, rows and their limits
-//	kept.go         how much a session may keep under names; taken.go, names in use on either side
 //	env.go          what a session tells plans, and its commands (SET, PREPARE, …)
-//	transaction.go  the states of a transaction
-//	frame.go        messages in; answer.go, messages out; text.go, encodings
-//	upstream.go     the PostgreSQL behind: greeting clients as it does; opening.go, opening it
-//	                in time, and in which scope; processids.go, the ids that clients are told;
-//	                greeting.go, how much it may say; reach.go, whether it can be had, for
-//	                the log; try.go, what is tried before clients come
-//	route.go        what of a client's messages is ours; route_text.go, which texts are
-//	turn.go         when ours has its turn; facts.go, what it depends on
-//	relay.go        the way there and back; polling.go, the same by an event loop;
-//	                account.go, what is owed
-//	long.go         messages that pass while they arrive
+//	transaction.go  an error, and what it does; block.go, a transaction without a PostgreSQL
+//	unit.go         what calls took, and how it is given back
+//	handler.go      what differs with and without a PostgreSQL: embedded.go, proxied.go
+//
+// With an upstream:
+//
+//	upstream.go     greeting clients as it does, and giving it up; opening.go, opening it in time, and in which scope
+//	processids.go   the ids that clients are told
+//	route.go        what of a client's messages is answered here; route_text.go, which texts are
+//	turn.go         when an answer has its turn; facts.go, what calls depend on; taken.go, names in use on either side
 //	held.go         BEGIN while the upstream is not open
-//	stale.go        portals of ours there, closed before anything else runs
-//	mixed.go        statements that both have a part in; batch.go, several in one query; reported.go, what it changed
-//	probe.go        what such a statement means; mixed_rows.go, its rows
-//	prepare.go      SQL's PREPARE and EXECUTE of such statements
-//	exchange.go     what the session says to the upstream by itself
-//	series.go       messages of ours up to a Sync, in step with the client's own
-//	auth/           who a client is; settings/, run-time parameters; poll/, the loop
-//	wiretest/       the runner of wire scripts, for tests
+//	hold.go         a pipeline in which calls have taken something; commit.go, a COMMIT that fails then; procedures.go,
+//	                what may have committed amid it
+//	long.go         messages that pass while they arrive
+//	stale.go        the session's portals there, closed before anything else runs
+//	mixed.go        statements that both have a part in; mixed_rows.go, their rows; certain.go, what they rest on; probe.go,
+//	                what they mean; prepare.go, SQL's PREPARE and EXECUTE of them
+//	batch.go        several statements in one query; reported.go, what they changed
+//	exchange.go     the session as a Conversation sees it; series.go, pipelines that the proxy opened
 //
 // # The life of a connection
 //
 // Serve accepts it and gives it a goroutine, serveConn, which owns everything in
 // the session until it parks it. startup answers the requests before the start-up packet, asks the
-// policy who the client is, and greets it. Then run lets step answer what has
+// policy who the client is, and greets it. Then drive lets step answer what has
 // arrived. step never blocks: a text that is not planned yet, a call that must
 // wait for a backend, a full output buffer or an empty input buffer end it with
-// a verdict, on which run does the blocking work and comes back. When it waits for its
+// a verdict, on which Serve does the blocking work and comes back. When it waits for its
 // client it is parked with an event loop, if it can be: the loop owns it then, calls
 // step when there is input, and hands it to a goroutine for what may wait. A session ends
 // when its client says so or is gone, when it breaks the protocol, when it

@@ -1,15 +1,17 @@
 package pgwire
 
 import (
-	"raisinproxy/pgwire/drive"
-	"raisinproxy/pgwire/settings"
-	"raisinproxy/pgwire/wire"
-	"raisinproxy/planner"
-	"raisinproxy/sqlfuncs/datum"
-	"raisinproxy/sqlfuncs/pgerr"
 	"time"
 
 	"github.com/jeroenrinzema/psql-wire/codes"
+
+	"raisinproxy/pgwire/drive"
+	"raisinproxy/pgwire/settings"
+	"raisinproxy/pgwire/wire"
+	"raisinproxy/planner/plan"
+	"raisinproxy/planner/rewrite"
+	"raisinproxy/sqlfuncs/datum"
+	"raisinproxy/sqlfuncs/pgerr"
 )
 
 // embedded is a session without a PostgreSQL behind it.
@@ -133,7 +135,7 @@ func (s *embedded) abortTransaction()              { s.block.abort() }
 func (s *embedded) tellBlock()                     {}
 func (s *embedded) answerFailure(error) bool       { return false }
 
-func (s *embedded) controlTransaction(_ *planner.Statement, t *planner.Transaction) (tag string, err error) {
+func (s *embedded) controlTransaction(_ *plan.Statement, t *plan.Transaction) (tag string, err error) {
 	return s.block.control(t)
 }
 
@@ -161,14 +163,14 @@ func (s *embedded) statementTimeout() time.Duration { return s.view.vars.Stateme
 
 // What follows is about an upstream, and there is none: statements that need one are refused by the planner.
 
-func (s *embedded) refuses(*planner.Statement) error { return nil }
-func (s *embedded) turnToAsk() drive.Verdict         { return ourTurn }
-func (s *embedded) probe(st *planner.Statement, _ []datum.Type) (*planner.Statement, error) {
+func (s *embedded) refuses(*plan.Statement) error { return nil }
+func (s *embedded) turnToAsk() drive.Verdict      { return ourTurn }
+func (s *embedded) probe(st *plan.Statement, _ []datum.Type) (*plan.Statement, error) {
 	return st, errNoUpstream
 }
 func (s *embedded) openExecute(*portal) error         { return nil }
 func (s *embedded) runSplit(*portal, int, bool) error { return errNoUpstream }
-func (s *embedded) prepareSplit(*planner.Statement, *planner.PrepareMixed) error {
+func (s *embedded) prepareSplit(*plan.Statement, *rewrite.PrepareSplit) error {
 	return errNoUpstream
 }
 func (s *embedded) hasStatement(string) (bool, error) { return false, nil }

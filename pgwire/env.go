@@ -11,7 +11,8 @@ import (
 
 	"raisinproxy/pgwire/settings"
 	"raisinproxy/pgwire/wire"
-	"raisinproxy/planner"
+	"raisinproxy/planner/plan"
+	"raisinproxy/planner/rewrite"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
@@ -20,7 +21,7 @@ import (
 // This file is what a session tells the plans that it evaluates, and the commands
 // that they leave to it.
 
-var _ planner.Env = (*session)(nil)
+var _ plan.Env = (*session)(nil)
 
 // Call evaluates one call.
 func (s *session) Call(f *sqlfuncs.Function, args []datum.Datum) (sqlfuncs.Row, error) {
@@ -48,15 +49,15 @@ func (s *session) Call(f *sqlfuncs.Function, args []datum.Datum) (sqlfuncs.Row, 
 }
 
 // Info answers the session information functions.
-func (s *session) Info(kind planner.InfoKind) datum.Datum {
+func (s *session) Info(kind plan.InfoKind) datum.Datum {
 	switch kind {
-	case planner.InfoVersion:
+	case plan.InfoVersion:
 		return datum.OfText(s.version())
-	case planner.InfoCurrentUser, planner.InfoSessionUser:
+	case plan.InfoCurrentUser, plan.InfoSessionUser:
 		return datum.OfText(s.caller.User)
-	case planner.InfoDatabase:
+	case plan.InfoDatabase:
 		return datum.OfText(s.caller.Scope.Repository)
-	case planner.InfoSchema:
+	case plan.InfoSchema:
 		return s.schema()
 	}
 	return datum.OfInt(int64(s.pid))
@@ -83,8 +84,8 @@ func (s *session) schema() datum.Datum {
 
 // Now answers the time functions. A moment stays what it was when it was first
 // asked for, as long as its transaction or statement lasts.
-func (s *session) Now(kind planner.TimeKind) time.Time {
-	if kind == planner.ClockTime {
+func (s *session) Now(kind plan.TimeKind) time.Time {
+	if kind == plan.ClockTime {
 		return s.server.cfg.Now()
 	}
 	if s.tx.now.IsZero() {
@@ -93,7 +94,7 @@ func (s *session) Now(kind planner.TimeKind) time.Time {
 	if s.tx.started.IsZero() {
 		s.tx.started = s.tx.now
 	}
-	if kind == planner.TransactionTime {
+	if kind == plan.TransactionTime {
 		return s.tx.started
 	}
 	return s.tx.now
@@ -106,10 +107,10 @@ func (s *session) Setting(name string) (string, bool) {
 }
 
 // Settings are the rows of pg_settings.
-func (s *session) Settings() []planner.Setting {
-	var all []planner.Setting
+func (s *session) Settings() []plan.Setting {
+	var all []plan.Setting
 	for _, d := range s.view.vars.Describe() {
-		all = append(all, planner.Setting{
+		all = append(all, plan.Setting{
 			Name: d.Name, Setting: d.Setting, Unit: d.Unit, Description: d.Text, Context: d.Context, Type: d.Kind, Min: d.Min, Max: d.Max, Enum: d.Enum,
 		})
 	}
@@ -133,8 +134,8 @@ func (s *session) passNotices() {
 }
 
 // show makes the rows of SHOW.
-func (s *session) show(action planner.Action) ([][]datum.Datum, error) {
-	if show, ok := action.(*planner.Show); ok {
+func (s *session) show(action plan.Action) ([][]datum.Datum, error) {
+	if show, ok := action.(*plan.Show); ok {
 		value, err := s.view.vars.Show(show.Name)
 		if err != nil {
 			return nil, err
@@ -149,32 +150,32 @@ func (s *session) show(action planner.Action) ([][]datum.Datum, error) {
 }
 
 // command runs what returns no rows, and returns its tag; "" if it was sent already.
-func (s *session) command(st *planner.Statement) (tag string, err error) {
+func (s *session) command(st *plan.Statement) (tag string, err error) {
 	switch a := st.Action.(type) {
-	case *planner.Transaction:
+	case *plan.Transaction:
 		return s.handler.controlTransaction(st, a)
-	case *planner.Set:
+	case *plan.Set:
 		return a.Tag, s.set(a)
-	case *planner.ResetAll:
+	case *plan.ResetAll:
 		s.view.vars.ResetAll()
 		return "RESET", nil
-	case *planner.Prepare:
+	case *plan.Prepare:
 		return "PREPARE", s.keep(a.Name, a.Statement)
-	case *planner.PrepareMixed:
+	case *rewrite.PrepareSplit:
 		return "PREPARE", s.handler.prepareSplit(st, a)
-	case *planner.Deallocate:
+	case *plan.Deallocate:
 		return s.deallocate(a.Name)
-	case *planner.Discard:
+	case *plan.Discard:
 		return a.Tag, s.discard(a.Tag)
-	case *planner.CloseCursor:
+	case *plan.CloseCursor:
 		return s.closeCursor(a.Name)
-	case *planner.NoOp:
+	case *plan.NoOp:
 		return a.Tag, nil
 	}
 	return "", pgerr.Newf(codes.Internal, "a statement of kind %T cannot be run", st.Action)
 }
 
-func (s *session) set(a *planner.Set) error {
+func (s *session) set(a *plan.Set) error {
 	if a.TransactionOnly && s.txState() == wire.ImplicitTransaction && !s.tx.batch {
 		s.warn(codes.NoActiveSQLTransaction, a.Warn+" can only be used in transaction blocks")
 	}
@@ -197,7 +198,7 @@ func (s *session) set(a *planner.Set) error {
 }
 
 // setMode sets one parameter to what SET lists for it.
-func (s *session) setMode(m planner.Mode, local bool) error {
+func (s *session) setMode(m plan.Mode, local bool) error {
 	args := make([]settings.Argument, len(m.Values))
 	for i, v := range m.Values {
 		args[i] = settings.Argument{Text: v.Text, Number: v.Number}

@@ -11,7 +11,9 @@ import (
 	"raisinproxy/pgwire/drive"
 	"raisinproxy/pgwire/settings"
 	"raisinproxy/pgwire/wire"
-	"raisinproxy/planner"
+	"raisinproxy/planner/local"
+	"raisinproxy/planner/plan"
+	"raisinproxy/planner/rewrite"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
 )
@@ -40,7 +42,7 @@ func (s *session) parse(body []byte) drive.Verdict {
 	if err != nil {
 		return s.failSeries(err)
 	}
-	script, ok := s.lookup(text, planner.Options{Standard: s.view.standard, Prepared: true, Types: declared})
+	script, ok := s.lookup(s.read(text), plan.Options{Prepared: true, Types: declared})
 	if !ok {
 		return needPlan
 	}
@@ -73,15 +75,15 @@ func (s *session) parse(body []byte) drive.Verdict {
 }
 
 // emptyStatement is the plan of a text without a statement.
-var emptyStatement = &planner.Statement{}
+var emptyStatement = &plan.Statement{}
 
 // prepared checks that a script is one statement that may be prepared now.
-func (s *session) prepared(script *planner.Script, declared []datum.Type) (*planner.Statement, error) {
+func (s *session) prepared(script *plan.Script, declared []datum.Type) (*plan.Statement, error) {
 	switch {
 	case script.Err != nil:
 		return nil, script.Err
 	case len(script.Statements) == 0 && len(declared) > 0:
-		return &planner.Statement{Params: declared}, nil
+		return &plan.Statement{Params: declared}, nil
 	case len(script.Statements) == 0:
 		return emptyStatement, nil
 	case len(script.Statements) > 1:
@@ -94,7 +96,7 @@ func (s *session) prepared(script *planner.Script, declared []datum.Type) (*plan
 	if err := s.wrong(st); err != nil {
 		return nil, err
 	}
-	if show, ok := st.Action.(*planner.Show); ok {
+	if show, ok := st.Action.(*plan.Show); ok {
 		if _, err := s.view.vars.Show(show.Name); err != nil {
 			return nil, err
 		}
@@ -103,7 +105,7 @@ func (s *session) prepared(script *planner.Script, declared []datum.Type) (*plan
 }
 
 // announce sends the notices about a text, which PostgreSQL sends when it reads it.
-func (s *session) announce(script *planner.Script) {
+func (s *session) announce(script *plan.Script) {
 	for _, n := range script.Notices {
 		s.report(n)
 	}
@@ -144,7 +146,7 @@ func errStatementExists(name string) error {
 
 // keep stores a named prepared statement, of the protocol or of SQL: they share
 // their names.
-func (s *session) keep(name string, st *planner.Statement) error {
+func (s *session) keep(name string, st *plan.Statement) error {
 	taken := s.objects.statements[nameKey(name)] != nil
 	if !taken {
 		var err error
@@ -164,7 +166,7 @@ func (s *session) keep(name string, st *planner.Statement) error {
 }
 
 // statement finds a prepared statement.
-func (s *session) statement(name string) (*planner.Statement, error) {
+func (s *session) statement(name string) (*plan.Statement, error) {
 	if st := s.objects.statements[nameKey(name)]; st != nil {
 		return st, nil
 	}
@@ -172,7 +174,7 @@ func (s *session) statement(name string) (*planner.Statement, error) {
 }
 
 // statementOf is statement for a name of the protocol, where "" is the unnamed one.
-func (s *session) statementOf(name []byte) (*planner.Statement, error) {
+func (s *session) statementOf(name []byte) (*plan.Statement, error) {
 	switch {
 	case len(name) == 0 && s.objects.unnamed == nil:
 		return nil, pgerr.Newf(codes.InvalidSQLStatementName, "unnamed prepared statement does not exist")
@@ -234,7 +236,7 @@ type parameterValues struct {
 }
 
 // parameterList reads the counts, which must fit the statement, up to the values.
-func (s *session) parameterList(m *wire.Body, st *planner.Statement, name []byte) (v parameterValues, err error) {
+func (s *session) parameterList(m *wire.Body, st *plan.Statement, name []byte) (v parameterValues, err error) {
 	s.codes = wire.ReadFormats(m, s.codes[:0])
 	v.formats, v.count = s.codes, m.Count()
 	switch {
@@ -248,7 +250,7 @@ func (s *session) parameterList(m *wire.Body, st *planner.Statement, name []byte
 	return v, nil
 }
 
-func (s *session) newPortal(name []byte, st *planner.Statement) (*portal, error) {
+func (s *session) newPortal(name []byte, st *plan.Statement) (*portal, error) {
 	if len(name) == 0 {
 		p := &s.objects.unnamedPortal
 		s.handler.closePortal(p)
@@ -308,7 +310,7 @@ func (s *session) fillPortal(p *portal, m *wire.Body, values parameterValues) er
 	if err := s.readResultFormats(p, m); err != nil {
 		return err
 	}
-	if query, ok := p.bound.Action.(*planner.Select); ok {
+	if query, ok := p.bound.Action.(*local.Select); ok {
 		p.frame.Bind(s, p.bound, p.params)
 		return query.Check(&p.frame)
 	}
@@ -400,13 +402,13 @@ func isText(t datum.Type) bool { return t.IsString() || t == datum.Unknown }
 // columnsOf are the columns of a statement's result. Those of EXECUTE are the
 // columns of the statement that it names, and that of SHOW is called as the
 // parameter spells itself.
-func (s *session) columnsOf(st *planner.Statement) []planner.Column {
+func (s *session) columnsOf(st *plan.Statement) []plan.Column {
 	st, err := s.target(st)
 	if err != nil {
 		return nil
 	}
-	if show, ok := st.Action.(*planner.Show); ok {
-		return []planner.Column{{Name: s.view.vars.Name(show.Name), Type: datum.Text, Typmod: -1}}
+	if show, ok := st.Action.(*plan.Show); ok {
+		return []plan.Column{{Name: s.view.vars.Name(show.Name), Type: datum.Text, Typmod: -1}}
 	}
 	return st.Columns
 }
@@ -418,9 +420,9 @@ const maxExecutes = 32
 var errStackDepth = pgerr.Newf(codes.StatementTooComplex, "stack depth limit exceeded")
 
 // target is the statement that runs in the end: what EXECUTE names, or st itself.
-func (s *session) target(st *planner.Statement) (*planner.Statement, error) {
+func (s *session) target(st *plan.Statement) (*plan.Statement, error) {
 	for range maxExecutes {
-		e, ok := st.Action.(*planner.Execute)
+		e, ok := st.Action.(*local.Execute)
 		if !ok {
 			return st, nil
 		}
@@ -442,7 +444,7 @@ func (s *session) describe(body []byte) drive.Verdict {
 	}
 	s.beginImplicit()
 	s.refresh()
-	var st *planner.Statement
+	var st *plan.Statement
 	var p *portal
 	var result wire.Formats
 	var err error
@@ -508,7 +510,7 @@ func (s *session) execute(body []byte) drive.Verdict {
 }
 
 // calls says whether running a statement may evaluate calls.
-func (s *session) calls(st *planner.Statement) bool {
+func (s *session) calls(st *plan.Statement) bool {
 	target, err := s.target(st)
 	return err == nil && len(target.Calls) > 0
 }
@@ -549,7 +551,7 @@ func (s *session) sync(body []byte) {
 }
 
 // mixed is the plan of a statement that the upstream has a part in; nil for any other.
-func mixed(st *planner.Statement) *planner.Mixed {
-	m, _ := st.Action.(*planner.Mixed)
+func mixed(st *plan.Statement) *rewrite.Split {
+	m, _ := st.Action.(*rewrite.Split)
 	return m
 }

@@ -3,6 +3,7 @@ package pgwire
 import (
 	"context"
 	"errors"
+
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
 )

@@ -5,7 +5,8 @@ import (
 
 	"raisinproxy/pgwire/drive"
 	"raisinproxy/pgwire/wire"
-	"raisinproxy/planner"
+	"raisinproxy/planner/plan"
+	"raisinproxy/planner/rewrite"
 	"raisinproxy/sqlfuncs/datum"
 )
 
@@ -36,7 +37,7 @@ type handler interface {
 	// abortTransaction is what an error does to the transaction.
 	abortTransaction()
 	// controlTransaction runs a transaction command and returns its tag; "": it was sent.
-	controlTransaction(st *planner.Statement, t *planner.Transaction) (tag string, err error)
+	controlTransaction(st *plan.Statement, t *plan.Transaction) (tag string, err error)
 	// tellBlock is called when what the calls of the open block took has changed.
 	tellBlock()
 	// answerFailure answers an error that only the handler understands, and says whether it was one.
@@ -50,15 +51,15 @@ type handler interface {
 	statementTimeout() time.Duration
 
 	// refuses is what is wrong with a statement in this mode.
-	refuses(st *planner.Statement) error
+	refuses(st *plan.Statement) error
 	// turnToAsk is ourTurn if the upstream can be asked now what a statement means; probe asks it.
 	turnToAsk() drive.Verdict
-	probe(st *planner.Statement, declared []datum.Type) (*planner.Statement, error)
+	probe(st *plan.Statement, declared []datum.Type) (*plan.Statement, error)
 	// openExecute makes a portal of an EXECUTE one of the statement that it names, if it has to be.
 	openExecute(p *portal) error
 	// runSplit runs a portal of a statement that both sides have a part in, prepareSplit is SQL's PREPARE of one.
 	runSplit(p *portal, maxRows int, describe bool) error
-	prepareSplit(st *planner.Statement, a *planner.PrepareMixed) error
+	prepareSplit(st *plan.Statement, a *rewrite.PrepareSplit) error
 	// hasStatement and hasPortal say whether the upstream has one of that name.
 	hasStatement(name string) (bool, error)
 	hasPortal(name string) (bool, error)

@@ -3,7 +3,7 @@ package pgwire
 import (
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
-	"raisinproxy/planner"
+	"raisinproxy/planner/plan"
 )
 
 // This file holds BEGIN back while the upstream is not open: a session that takes locks
@@ -12,18 +12,18 @@ import (
 
 // holds says whether a script is a transaction command that is answered here because
 // the upstream is not open: BEGIN, or the end of a block whose BEGIN was held back.
-func (s *proxied) holds(script *planner.Script) bool {
+func (s *proxied) holds(script *plan.Script) bool {
 	if s.up.IsOpened() || len(script.Statements) != 1 {
 		return false
 	}
-	t, ok := script.Statements[0].Action.(*planner.Transaction)
+	t, ok := script.Statements[0].Action.(*plan.Transaction)
 	if !ok || t.Chain {
 		return false
 	}
 	switch t.Kind {
-	case planner.Begin:
+	case plan.Begin:
 		return s.heldBegin == ""
-	case planner.Commit, planner.Rollback:
+	case plan.Commit, plan.Rollback:
 		return s.heldBegin != ""
 	}
 	return false
@@ -31,7 +31,7 @@ func (s *proxied) holds(script *planner.Script) bool {
 
 // controlHeld runs a transaction command that was taken for one of ours. By the time it
 // runs the upstream may be open: then it is the upstream's.
-func (s *proxied) controlHeld(st *planner.Statement, t *planner.Transaction) (tag string, err error) {
+func (s *proxied) controlHeld(st *plan.Statement, t *plan.Transaction) (tag string, err error) {
 	if s.up.IsOpened() {
 		return "", s.controlUpstream(st)
 	}
@@ -39,7 +39,7 @@ func (s *proxied) controlHeld(st *planner.Statement, t *planner.Transaction) (ta
 		return "", err
 	}
 	s.heldBegin = ""
-	if t.Kind == planner.Begin {
+	if t.Kind == plan.Begin {
 		s.heldBegin = st.Text
 	}
 	return tag, nil
@@ -64,7 +64,7 @@ func (s *proxied) releaseBegin() error {
 }
 
 // controlUpstream runs a transaction command in the series that the client is in.
-func (s *proxied) controlUpstream(st *planner.Statement) error {
+func (s *proxied) controlUpstream(st *plan.Statement) error {
 	text, err := s.view.text.ToClient(st.Text)
 	if err != nil {
 		return err

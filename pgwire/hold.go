@@ -3,10 +3,11 @@ package pgwire
 import (
 	"encoding/binary"
 	"errors"
+	"strings"
+
 	"raisinproxy/pgwire/drive"
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
-	"strings"
 )
 
 // This file keeps a series together in which calls have taken something. What the client

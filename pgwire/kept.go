@@ -3,7 +3,7 @@ package pgwire
 import (
 	"github.com/jeroenrinzema/psql-wire/codes"
 
-	"raisinproxy/planner"
+	"raisinproxy/planner/plan"
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
@@ -21,7 +21,7 @@ const (
 	planFactor = 8
 )
 
-func statementBytes(st *planner.Statement) int { return overhead + planFactor*len(st.Text) }
+func statementBytes(st *plan.Statement) int { return overhead + planFactor*len(st.Text) }
 
 func portalBytes(p *portal) int {
 	n := overhead

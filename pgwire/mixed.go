@@ -10,7 +10,9 @@ import (
 	"raisinproxy/pgwire/drive"
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
-	"raisinproxy/planner"
+	"raisinproxy/planner/plan"
+	"raisinproxy/planner/rewrite"
+	"raisinproxy/planner/sqltext"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
@@ -23,7 +25,7 @@ import (
 // one series: an error anywhere aborts the whole.
 
 // failure makes the user's error of one about a text of ours.
-func failure(body []byte, text *planner.Text) error {
+func failure(body []byte, text *rewrite.Text) error {
 	err := upstream.ReadError(body)
 	f, ok := errors.AsType[*upstream.Error](err)
 	if !ok {
@@ -245,7 +247,7 @@ func (s *proxied) askBefore(p *portal, compute bool) (*asked, error) {
 	return result, err
 }
 
-func hiddenTypes(m *planner.Mixed) []uint32 {
+func hiddenTypes(m *rewrite.Split) []uint32 {
 	types := make([]uint32, len(m.Hidden))
 	for i, h := range m.Hidden {
 		types[i] = uint32(h.Type)
@@ -256,7 +258,7 @@ func hiddenTypes(m *planner.Mixed) []uint32 {
 // checkColumns compares the columns that the statement has with those that the client
 // was told.
 func (p *portal) checkColumns(kind byte, body []byte) error {
-	var now []planner.Column
+	var now []plan.Column
 	switch kind {
 	case 'T':
 		now = wire.ReadColumns(body)
@@ -279,7 +281,7 @@ func (p *portal) checkColumns(kind byte, body []byte) error {
 }
 
 // readArguments reads the arguments of one call.
-func (s *proxied) readArguments(call *planner.MixedCall, row [][]byte) ([]datum.Datum, error) {
+func (s *proxied) readArguments(call *rewrite.SplitCall, row [][]byte) ([]datum.Datum, error) {
 	args := make([]datum.Datum, len(call.Args))
 	for i, column := range call.Args {
 		if row[column] == nil {
@@ -323,10 +325,10 @@ func (s *proxied) openMain(p *portal, values []datum.Datum) (upstream.Messages, 
 
 // sql is a text as the upstream is to get it: in the client's encoding, and meaning under
 // the settings of now what it meant when it was planned.
-func (s *proxied) sql(st *planner.Statement, text *planner.Text) (string, error) {
+func (s *proxied) sql(st *plan.Statement, text *rewrite.Text) (string, error) {
 	sql := text.SQL
 	if st.Standard != s.view.standard {
-		sql = planner.Portable(sql, st.Standard)
+		sql = sqltext.Portable(sql, st.Standard)
 	}
 	return s.view.text.ToClient(sql)
 }
@@ -341,7 +343,7 @@ func (s *proxied) encodeHidden(t datum.Type, v datum.Datum) ([]byte, error) {
 
 // queryMixed answers a simple query of one statement that the upstream has a part in.
 // Its series ends with a Sync of ours, whose answer gives the transaction status.
-func (s *proxied) queryMixed(st *planner.Statement) {
+func (s *proxied) queryMixed(st *plan.Statement) {
 	if err := s.runMixedQuery(st); err != nil {
 		s.fail(err)
 	}
@@ -350,7 +352,7 @@ func (s *proxied) queryMixed(st *planner.Statement) {
 	}
 }
 
-func (s *proxied) runMixedQuery(st *planner.Statement) error {
+func (s *proxied) runMixedQuery(st *plan.Statement) error {
 	if s.txState() == wire.FailedBlock {
 		return errAborted
 	}

@@ -59,7 +59,7 @@ func (s *proxied) fetch(p *portal, maxRows int, opening upstream.Messages) error
 	if mixed(p.bound).Rows != nil {
 		return s.fetchSlices(p, maxRows, opening)
 	}
-	messages := append(opening, upstream.Fetch(p.upstream, maxRows)...)
+	messages := upstream.Join(opening, upstream.Fetch(p.upstream, maxRows))
 	if maxRows == 0 { // it runs to its end
 		messages = append(messages, upstream.ClosePortal(p.upstream)...)
 	}

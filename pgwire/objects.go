@@ -1,11 +1,11 @@
 package pgwire
 
-import "raisinproxy/planner"
+import "raisinproxy/planner/plan"
 
 // objects are what a session keeps under names: prepared statements and portals.
 type objects struct {
-	statements map[string]*planner.Statement // named ones
-	unnamed    *planner.Statement
+	statements map[string]*plan.Statement // named ones
+	unnamed    *plan.Statement
 	portals    map[string]*portal // named ones
 	// statementBytes and portalBytes are what these take.
 	statementBytes, portalBytes int
@@ -14,5 +14,5 @@ type objects struct {
 }
 
 func newObjects() objects {
-	return objects{statements: map[string]*planner.Statement{}, portals: map[string]*portal{}}
+	return objects{statements: map[string]*plan.Statement{}, portals: map[string]*portal{}}
 }

@@ -6,7 +6,9 @@ import (
 	"github.com/jeroenrinzema/psql-wire/codes"
 
 	"raisinproxy/pgwire/wire"
-	"raisinproxy/planner"
+	"raisinproxy/planner/local"
+	"raisinproxy/planner/plan"
+	"raisinproxy/planner/rewrite"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
 )
@@ -15,13 +17,13 @@ import (
 // through its rows. A simple query runs in one too.
 type portal struct {
 	name    string
-	bound   *planner.Statement
-	running *planner.Statement // bound, or the statement that its EXECUTE names
+	bound   *plan.Statement
+	running *plan.Statement // bound, or the statement that its EXECUTE names
 	params  []datum.Datum
 	formats wire.Formats
 	depth   int // savepoints that were open when it was made
 	state   portalState
-	frame   planner.Frame
+	frame   local.Frame
 	table   [][]datum.Datum // the rows of SHOW
 	read    int             // how many of them were sent
 	kept    int             // bytes that it takes while it has a name
@@ -30,7 +32,7 @@ type portal struct {
 	raw      []wire.RawValue // the parameters
 	upstream string          // the portal there
 	tag      string          // of what ran
-	text     *planner.Text
+	text     *rewrite.Text
 	// known: the facts that the plan rests on were asked for just now, and whether they
 	// foil the statement.
 	known, foiled bool
@@ -49,7 +51,7 @@ const (
 )
 
 // reset makes p a portal of st, keeping its memory.
-func (p *portal) reset(name string, st *planner.Statement, depth int) {
+func (p *portal) reset(name string, st *plan.Statement, depth int) {
 	p.name, p.bound, p.running, p.depth = name, st, nil, depth
 	p.state, p.table, p.read = portalReady, nil, 0
 	p.params, p.formats = p.params[:0], p.formats[:0]
@@ -108,7 +110,7 @@ func (s *session) start(p *portal, describe bool) error {
 		return err
 	}
 	switch action := p.running.Action.(type) {
-	case *planner.Select:
+	case *local.Select:
 		s.view.vars.Queried()
 		if err := action.Check(&p.frame); err != nil {
 			return err
@@ -119,7 +121,7 @@ func (s *session) start(p *portal, describe bool) error {
 		if err := action.Open(&p.frame); err != nil {
 			return err
 		}
-	case *planner.Show, *planner.ShowAll:
+	case *plan.Show, *plan.ShowAll:
 		table, err := s.show(action)
 		if err != nil {
 			return err
@@ -161,7 +163,7 @@ func (s *session) resolve(p *portal) error {
 	p.running = p.bound
 	p.frame.Bind(s, p.bound, p.params)
 	for range maxExecutes {
-		e, ok := p.running.Action.(*planner.Execute)
+		e, ok := p.running.Action.(*local.Execute)
 		if !ok {
 			return p.checkTarget()
 		}
@@ -195,8 +197,8 @@ func (p *portal) checkTarget() error {
 
 // authorize applies the named-user rule to every call of a statement, before any
 // value is looked at.
-func (s *session) authorize(st *planner.Statement) error {
-	for f := range st.Functions() {
+func (s *session) authorize(st *plan.Statement) error {
+	for _, f := range st.Functions() {
 		if err := s.server.cfg.Functions.Authorize(&s.caller, f); err != nil {
 			return err
 		}
@@ -235,7 +237,7 @@ var errTooLarge = pgerr.Newf(codes.ProgramLimitExceeded, "a result of more than 
 
 // complete sends the tag of a statement that returned rows.
 func (s *session) complete(p *portal, rows int) {
-	if _, ok := p.running.Action.(*planner.Select); ok {
+	if _, ok := p.running.Action.(*local.Select); ok {
 		if rows == 0 {
 			s.warnOfLoss("SELECT 0")
 		}
@@ -247,7 +249,7 @@ func (s *session) complete(p *portal, rows int) {
 
 // nextRow sends one row. A row that fails half way leaves nothing behind.
 func (s *session) nextRow(p *portal) (more bool, err error) {
-	query, ok := p.running.Action.(*planner.Select)
+	query, ok := p.running.Action.(*local.Select)
 	if ok {
 		more, err = query.Next(&p.frame)
 	} else {
@@ -285,7 +287,7 @@ func (s *session) nextRow(p *portal) (more bool, err error) {
 
 // compute evaluates a row before any of it is sent, since a call may have something to
 // say first.
-func (s *session) compute(query *planner.Select, f *planner.Frame, columns int) error {
+func (s *session) compute(query *local.Select, f *local.Frame, columns int) error {
 	s.row = s.row[:0]
 	for i := range columns {
 		fn, _, err := query.ScalarCall(f, i)
@@ -301,7 +303,7 @@ func (s *session) compute(query *planner.Select, f *planner.Frame, columns int) 
 	return nil
 }
 
-func (s *session) sendColumn(query *planner.Select, f *planner.Frame, t datum.Type, i int, format int16) error {
+func (s *session) sendColumn(query *local.Select, f *local.Frame, t datum.Type, i int, format int16) error {
 	fn, row, err := query.ScalarCall(f, i)
 	if err != nil {
 		return err
@@ -333,7 +335,7 @@ func (s *session) sendValue(t datum.Type, v datum.Datum, format int16) error {
 	return s.client.Out.Value(t, v, format, s.view.zone)
 }
 
-func (s *session) describeRows(columns []planner.Column, f wire.Formats) {
+func (s *session) describeRows(columns []plan.Column, f wire.Formats) {
 	if s.view.text.Converts() {
 		columns = s.view.text.Columns(columns)
 	}

@@ -8,7 +8,10 @@ import (
 
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
-	"raisinproxy/planner"
+	"raisinproxy/planner/local"
+	"raisinproxy/planner/plan"
+	"raisinproxy/planner/rewrite"
+	"raisinproxy/planner/sqltext"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
 )
@@ -17,8 +20,8 @@ import (
 // They are kept here, as those of the protocol are, and under the same names.
 
 // involved says whether the upstream has a part in running a statement.
-func (s *proxied) involved(st *planner.Statement) bool {
-	if _, ok := st.Action.(*planner.PrepareMixed); ok {
+func (s *proxied) involved(st *plan.Statement) bool {
+	if _, ok := st.Action.(*rewrite.PrepareSplit); ok {
 		return true
 	}
 	target, err := s.target(st)
@@ -27,20 +30,20 @@ func (s *proxied) involved(st *planner.Statement) bool {
 
 // computesUpstream says whether the arguments of the EXECUTE by which st runs target are
 // the upstream's to compute.
-func (s *proxied) computesUpstream(st, target *planner.Statement) bool {
-	return st != target && s.lastExecute(st, target).Action.(*planner.Execute).NeedsUpstream(target.Params)
+func (s *proxied) computesUpstream(st, target *plan.Statement) bool {
+	return st != target && s.lastExecute(st, target).Action.(*local.Execute).NeedsUpstream(target.Params)
 }
 
 // lastExecute is the EXECUTE that names target, to which st leads.
-func (s *proxied) lastExecute(st, target *planner.Statement) (last *planner.Statement) {
-	for next := st; next != target; next = s.objects.statements[nameKey(next.Action.(*planner.Execute).Name)] {
+func (s *proxied) lastExecute(st, target *plan.Statement) (last *plan.Statement) {
+	for next := st; next != target; next = s.objects.statements[nameKey(next.Action.(*local.Execute).Name)] {
 		last = next
 	}
 	return last
 }
 
 // prepareMixed is PREPARE.
-func (s *proxied) prepareMixed(st *planner.Statement, a *planner.PrepareMixed) error {
+func (s *proxied) prepareMixed(st *plan.Statement, a *rewrite.PrepareSplit) error {
 	s.up.OpenPipeline()
 	declared := a.Declared
 	if a.Types.SQL != "" {
@@ -50,7 +53,7 @@ func (s *proxied) prepareMixed(st *planner.Statement, a *planner.PrepareMixed) e
 		}
 		declared = a.Declare(found)
 	}
-	known, err := s.probe(&planner.Statement{Action: a.Mixed, Text: st.Text, Standard: st.Standard, Mentions: true}, declared)
+	known, err := s.probe(&plan.Statement{Action: a.Split, Text: st.Text, Standard: st.Standard, Mentions: true}, declared)
 	if err != nil {
 		return err
 	}
@@ -58,7 +61,7 @@ func (s *proxied) prepareMixed(st *planner.Statement, a *planner.PrepareMixed) e
 }
 
 // askTypes has the upstream say which types the names in a PREPARE mean.
-func (s *proxied) askTypes(st *planner.Statement, query *planner.Text) (types []datum.Type, err error) {
+func (s *proxied) askTypes(st *plan.Statement, query *rewrite.Text) (types []datum.Type, err error) {
 	sql, err := s.sql(st, query)
 	if err != nil {
 		return nil, err
@@ -122,11 +125,11 @@ func (s *proxied) readValues(raw []wire.RawValue, types []datum.Type) ([]datum.D
 
 // executeArguments has the upstream compute the arguments of an EXECUTE: it executes a
 // statement that returns its parameters.
-func (s *proxied) executeArguments(st *planner.Statement, types []datum.Type) (values []wire.RawValue, err error) {
+func (s *proxied) executeArguments(st *plan.Statement, types []datum.Type) (values []wire.RawValue, err error) {
 	if len(types) == 0 {
 		return nil, nil
 	}
-	if err := st.Action.(*planner.Execute).CheckCount(types); err != nil {
+	if err := st.Action.(*local.Execute).CheckCount(types); err != nil {
 		return nil, err
 	}
 	parameters := make([]string, len(types))
@@ -135,7 +138,7 @@ func (s *proxied) executeArguments(st *planner.Statement, types []datum.Type) (v
 	}
 	sql, shift := st.ExecuteAs(string(upstream.Executed))
 	if st.Standard != s.view.standard {
-		sql = planner.Portable(sql, st.Standard)
+		sql = sqltext.Portable(sql, st.Standard)
 	}
 	if sql, err = s.view.text.ToClient(sql); err != nil {
 		return nil, err

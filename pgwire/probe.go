@@ -1,11 +1,10 @@
 package pgwire
 
 import (
-	"raisinproxy/planner"
-	"raisinproxy/sqlfuncs/datum"
-
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
+	"raisinproxy/planner/plan"
+	"raisinproxy/sqlfuncs/datum"
 )
 
 // This file asks the upstream within a series of ours, unseen by the client, and first of
@@ -13,14 +12,14 @@ import (
 
 // probe asks the upstream what a statement means. The result is the statement with the
 // types of its parameters and its columns.
-func (s *proxied) probe(st *planner.Statement, declared []datum.Type) (*planner.Statement, error) {
+func (s *proxied) probe(st *plan.Statement, declared []datum.Type) (*plan.Statement, error) {
 	known, _, err := s.probeFacts(st, declared)
 	return known, err
 }
 
 // probeFacts is probe that also says what the facts are that the statement rests on. One
 // that does not hold is an error, but after whatever the upstream finds wrong.
-func (s *proxied) probeFacts(st *planner.Statement, declared []datum.Type) (*planner.Statement, *factReader, error) {
+func (s *proxied) probeFacts(st *plan.Statement, declared []datum.Type) (*plan.Statement, *factReader, error) {
 	m := mixed(st)
 	sql, err := s.sql(st, &m.Probe)
 	if err != nil {

@@ -4,7 +4,7 @@ import (
 	"unsafe"
 
 	"raisinproxy/pgwire/wire"
-	"raisinproxy/planner"
+	"raisinproxy/planner/sqltext"
 )
 
 // This file knows which statements and portals of the upstream are CALL or DO. Such a one may
@@ -36,7 +36,7 @@ func (p *procedures) note(kind byte, body []byte, standard bool) {
 // parse: a name that is taken stays what it is, so only the unnamed statement changes.
 func (p *procedures) parse(name, text []byte, standard bool) {
 	switch {
-	case planner.MayCommit(unsafe.String(unsafe.SliceData(text), len(text)), standard): // only looked at
+	case sqltext.MayCommit(unsafe.String(unsafe.SliceData(text), len(text)), standard): // only looked at
 		if p.statements == nil {
 			p.statements = map[string]bool{}
 		}
@@ -66,7 +66,7 @@ func (p *procedures) mayCommit(kind byte, body []byte, standard bool) bool {
 	case 'E':
 		return p.portals[string(nameKey(m.Text()))]
 	case 'Q':
-		return planner.MayCommit(string(m.Text()), standard)
+		return sqltext.MayCommit(string(m.Text()), standard)
 	}
 	return false
 }

@@ -4,11 +4,11 @@ import (
 	"log/slog"
 	"testing"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"raisinproxy/pgwire/auth"
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/sqlfuncs"
-
-	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // TestEqualProcessIDs: two hosts may give their processes one id. A cancel request reaches the

@@ -3,13 +3,15 @@ package pgwire
 import (
 	"context"
 	"errors"
-	"raisinproxy/pgwire/drive"
-	"raisinproxy/pgwire/upstream"
-	"raisinproxy/pgwire/wire"
-	"raisinproxy/planner"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"raisinproxy/pgwire/drive"
+	"raisinproxy/pgwire/upstream"
+	"raisinproxy/pgwire/wire"
+	"raisinproxy/planner/plan"
+	"raisinproxy/planner/rewrite"
 )
 
 // proxied is a session with a PostgreSQL behind it.
@@ -126,7 +128,7 @@ func (s *proxied) abortTransaction() {
 	}
 }
 
-func (s *proxied) controlTransaction(st *planner.Statement, t *planner.Transaction) (tag string, err error) {
+func (s *proxied) controlTransaction(st *plan.Statement, t *plan.Transaction) (tag string, err error) {
 	return s.controlHeld(st, t)
 }
 
@@ -162,7 +164,7 @@ func (s *proxied) statementTimeout() time.Duration {
 	return s.upstreamTimeout
 }
 
-func (s *proxied) refuses(st *planner.Statement) error {
+func (s *proxied) refuses(st *plan.Statement) error {
 	switch {
 	case s.executesWithin(st):
 		return errExecuteWithin
@@ -180,7 +182,7 @@ func (s *proxied) runSplit(p *portal, maxRows int, describe bool) error {
 	return s.runMixed(p, maxRows, describe)
 }
 
-func (s *proxied) prepareSplit(st *planner.Statement, a *planner.PrepareMixed) error {
+func (s *proxied) prepareSplit(st *plan.Statement, a *rewrite.PrepareSplit) error {
 	return s.prepareMixed(st, a)
 }
 

@@ -8,7 +8,9 @@ import (
 	"raisinproxy/pgwire/drive"
 	"raisinproxy/pgwire/settings"
 	"raisinproxy/pgwire/wire"
-	"raisinproxy/planner"
+	"raisinproxy/planner/local"
+	"raisinproxy/planner/plan"
+	"raisinproxy/planner/rewrite"
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
@@ -29,7 +31,7 @@ func (s *session) query(body []byte) drive.Verdict {
 		s.ready()
 		return needInput
 	}
-	script, ok := s.lookup(text, planner.Options{Standard: s.view.standard})
+	script, ok := s.lookup(s.read(text), plan.Options{})
 	if !ok {
 		return needPlan
 	}
@@ -37,9 +39,9 @@ func (s *session) query(body []byte) drive.Verdict {
 }
 
 // answerQuery answers a simple query whose plan is there.
-func (s *session) answerQuery(text []byte, script *planner.Script) drive.Verdict {
+func (s *session) answerQuery(text []byte, script *plan.Script) drive.Verdict {
 	if !s.mayWait(script.Calls || s.executes(script)) || !s.mayCompute(script.Statements...) {
-		s.planned = planned{text: string(text), options: planner.Options{Standard: s.view.standard}, script: script}
+		s.planned = planned{text: s.read(text).Keep(), options: plan.Options{}, script: script}
 		return needCall
 	}
 	s.handler.forgetUnnamed()
@@ -50,7 +52,7 @@ func (s *session) answerQuery(text []byte, script *planner.Script) drive.Verdict
 	return needInput
 }
 
-func (s *session) runScript(script *planner.Script) {
+func (s *session) runScript(script *plan.Script) {
 	if script.Err != nil {
 		s.announce(script)
 		s.fail(script.Err)
@@ -73,7 +75,7 @@ func (s *session) runScript(script *planner.Script) {
 }
 
 // runStatement runs one statement of a simple query.
-func (s *session) runStatement(st *planner.Statement) error {
+func (s *session) runStatement(st *plan.Statement) error {
 	if s.txState() == wire.FailedBlock && !st.EndsTransaction() {
 		return errAborted
 	}
@@ -90,7 +92,7 @@ func (s *session) runStatement(st *planner.Statement) error {
 }
 
 // wrong is what is wrong with a statement beyond its syntax.
-func (s *session) wrong(st *planner.Statement) error {
+func (s *session) wrong(st *plan.Statement) error {
 	if err := s.handler.refuses(st); err != nil {
 		return err
 	}
@@ -109,9 +111,9 @@ func (s *session) wrong(st *planner.Statement) error {
 }
 
 // isPrepared says whether a statement is about a prepared one that calls our functions.
-func isPrepared(a planner.Action) bool {
+func isPrepared(a plan.Action) bool {
 	switch a.(type) {
-	case *planner.Prepare, *planner.PrepareMixed, *planner.Execute, *planner.Deallocate:
+	case *plan.Prepare, *rewrite.PrepareSplit, *local.Execute, *plan.Deallocate:
 		return true
 	}
 	return false
@@ -120,8 +122,8 @@ func isPrepared(a planner.Action) bool {
 // errEmptyBranch: an upstream takes any value for a setting that it does not know.
 var errEmptyBranch = pgerr.Newf(codes.InvalidParameterValue, "invalid value for parameter \"%s\": \"\"", settings.BranchParameter)
 
-func isEmptyBranch(st *planner.Statement) bool {
-	set, ok := st.Action.(*planner.Set)
+func isEmptyBranch(st *plan.Statement) bool {
+	set, ok := st.Action.(*plan.Set)
 	return ok && set.EmptiesBranch()
 }
 
@@ -129,6 +131,6 @@ func isEmptyBranch(st *planner.Statement) bool {
 const classData = "22"
 
 // executes says whether a script runs a prepared statement, which may hold calls.
-func (s *session) executes(script *planner.Script) bool {
+func (s *session) executes(script *plan.Script) bool {
 	return slices.ContainsFunc(script.Statements, s.calls)
 }

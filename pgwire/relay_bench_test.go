@@ -2,10 +2,11 @@ package pgwire
 
 import (
 	"bytes"
-	"raisinproxy/pgwire/upstream"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"raisinproxy/pgwire/upstream"
 )
 
 // BenchmarkRelayFrames is the way of one statement to the upstream and of its answer to

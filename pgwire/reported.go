@@ -3,9 +3,10 @@ package pgwire
 import (
 	"cmp"
 	"maps"
-	"raisinproxy/pgwire/wire"
 	"slices"
 	"strings"
+
+	"raisinproxy/pgwire/wire"
 )
 
 // A PostgreSQL reports changed parameters (ParameterStatus) at the end of a query, once,

@@ -10,7 +10,8 @@ import (
 	"raisinproxy/pgwire/drive"
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
-	"raisinproxy/planner"
+	"raisinproxy/planner/local"
+	"raisinproxy/planner/plan"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
 )
@@ -214,7 +215,7 @@ func (s *proxied) routeQuery(body []byte) drive.Verdict {
 	if m.Done() != nil {
 		return s.relay('Q', body) // the upstream knows what is wrong with it
 	}
-	script, v := s.routeText(raw, planner.Options{Standard: s.view.standard})
+	script, v := s.routeText(raw, plan.Options{})
 	switch {
 	case v != needInput:
 		return v
@@ -262,12 +263,12 @@ func (s *proxied) routeQuery(body []byte) drive.Verdict {
 }
 
 // onlySelects says whether a script is nothing but queries.
-func onlySelects(script *planner.Script) bool {
-	return !slices.ContainsFunc(script.Statements, func(st *planner.Statement) bool { return !isSelect(st) })
+func onlySelects(script *plan.Script) bool {
+	return !slices.ContainsFunc(script.Statements, func(st *plan.Statement) bool { return !isSelect(st) })
 }
 
-func isSelect(st *planner.Statement) bool {
-	_, ok := st.Action.(*planner.Select)
+func isSelect(st *plan.Statement) bool {
+	_, ok := st.Action.(*local.Select)
 	return ok
 }
 
@@ -294,7 +295,7 @@ func (s *proxied) routeParse(body []byte) drive.Verdict {
 	if m.Done() != nil {
 		return s.relay('P', body)
 	}
-	script, v := s.routeText(raw, planner.Options{Standard: s.view.standard, Prepared: true, Types: declared})
+	script, v := s.routeText(raw, plan.Options{Prepared: true, Types: declared})
 	switch {
 	case v != needInput:
 		return v

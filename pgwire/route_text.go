@@ -8,15 +8,16 @@ import (
 	"github.com/jeroenrinzema/psql-wire/codes"
 
 	"raisinproxy/pgwire/drive"
-	"raisinproxy/planner"
+	"raisinproxy/planner/plan"
+	"raisinproxy/planner/sqltext"
 )
 
 // This file says which texts are answered here: all others are the upstream's.
 
 // routeText finds the plan of a text that is to be answered here; nil if it is the
 // upstream's.
-func (s *proxied) routeText(raw []byte, options planner.Options) (*planner.Script, drive.Verdict) {
-	mayConcern := planner.MayConcern(unsafe.String(unsafe.SliceData(raw), len(raw))) // names are the same bytes in any encoding
+func (s *proxied) routeText(raw []byte, options plan.Options) (*plan.Script, drive.Verdict) {
+	mayConcern := sqltext.MentionsProxyText(unsafe.String(unsafe.SliceData(raw), len(raw))) // names are the same bytes in any encoding
 	if s.up.IsOpened() && (mayConcern || len(s.objects.statements) > 0 && bytes.IndexByte(raw, '\\') >= 0) {
 		// What is under way may change the settings that the text is to be read by.
 		settled, failed := s.up.Settled()
@@ -28,23 +29,23 @@ func (s *proxied) routeText(raw []byte, options planner.Options) (*planner.Scrip
 		}
 	}
 	s.refresh()
-	options.Standard = s.view.standard
 	text, err := s.view.text.FromClient(raw)
 	if err != nil {
 		return nil, needInput
 	}
-	view := unsafe.String(unsafe.SliceData(text), len(text)) // only looked at
+	view := s.read(text)
+	defer view.Release()
 	if mayConcern {
 		// What was planned before, or is like it, has been found to be about us.
 		if script, ok := s.server.planner.Cached(view, options); ok {
 			return s.onlyOurs(script), needInput
 		}
 	}
-	if !(mayConcern && planner.Concerns(view, s.view.standard)) && (len(s.objects.statements) == 0 || !planner.UsesPrepared(view, s.view.standard)) &&
-		(s.up.IsOpened() || !planner.ControlsTransaction(view, s.view.standard)) {
+	if !(mayConcern && view.Concerns()) && (len(s.objects.statements) == 0 || !view.UsesPrepared()) &&
+		(s.up.IsOpened() || !view.ControlsTransaction()) {
 		return nil, needInput
 	}
-	script, ok := s.lookup(text, options)
+	script, ok := s.lookup(view, options)
 	if !ok {
 		return nil, needPlan
 	}
@@ -52,7 +53,7 @@ func (s *proxied) routeText(raw []byte, options planner.Options) (*planner.Scrip
 }
 
 // onlyOurs is the script if it is answered here; else nil.
-func (s *proxied) onlyOurs(script *planner.Script) *planner.Script {
+func (s *proxied) onlyOurs(script *plan.Script) *plan.Script {
 	if s.isForUs(script) {
 		return script
 	}
@@ -62,7 +63,7 @@ func (s *proxied) onlyOurs(script *planner.Script) *planner.Script {
 // isForUs says whether a script is answered here: if it calls our functions, if it
 // chooses a branch, or if it names a prepared statement of ours. What the parser
 // refuses is the upstream's to judge, but for what the parser was not shown.
-func (s *proxied) isForUs(script *planner.Script) bool {
+func (s *proxied) isForUs(script *plan.Script) bool {
 	if script.Err != nil {
 		return script.Err.Code == codes.StatementTooComplex
 	}
@@ -81,12 +82,12 @@ func (s *proxied) isForUs(script *planner.Script) bool {
 
 // executesWithin says whether a statement is a command of the upstream's that executes a
 // prepared statement of ours.
-func (s *proxied) executesWithin(st *planner.Statement) bool {
+func (s *proxied) executesWithin(st *plan.Statement) bool {
 	return st.Within != "" && s.objects.statements[nameKey(st.Within)] != nil
 }
 
 // preparesOurs says whether a PREPARE takes a name that is taken here.
-func (s *proxied) preparesOurs(st *planner.Statement) bool {
+func (s *proxied) preparesOurs(st *plan.Statement) bool {
 	return st.Prepares != "" && s.objects.statements[nameKey(st.Prepares)] != nil
 }
 

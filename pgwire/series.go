@@ -5,7 +5,7 @@ import (
 
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
-	"raisinproxy/planner"
+	"raisinproxy/planner/plan"
 )
 
 // This file keeps series of ours, messages up to a Sync that the client did not send, in
@@ -13,7 +13,7 @@ import (
 
 // queryInSeries answers a simple query of ours amid a series: it ends the series, as any
 // query does, and fails with it.
-func (s *proxied) queryInSeries(script *planner.Script) {
+func (s *proxied) queryInSeries(script *plan.Script) {
 	s.forgetUnnamed()
 	s.runScript(script)
 	s.endSeries()

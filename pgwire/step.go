@@ -2,14 +2,14 @@ package pgwire
 
 import (
 	"slices"
-	"strings"
 	"unsafe"
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 
 	"raisinproxy/pgwire/drive"
 	"raisinproxy/pgwire/wire"
-	"raisinproxy/planner"
+	"raisinproxy/planner/plan"
+	"raisinproxy/planner/sqltext"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
 )
@@ -143,26 +143,30 @@ func (s *session) functionCall(body []byte) drive.Verdict {
 
 // planned is one plan and the text that it is for.
 type planned struct {
-	text    string
-	options planner.Options
-	script  *planner.Script
+	text    *sqltext.Text
+	options plan.Options
+	script  *plan.Script
+}
+
+// read is a text to be looked at, good for as long as its bytes are.
+func (s *session) read(text []byte) *sqltext.Text {
+	return sqltext.New(unsafe.String(unsafe.SliceData(text), len(text)), s.view.standard)
 }
 
 // lookup finds the plan of a text without parsing. If there is none it notes
 // what to plan.
-func (s *session) lookup(text []byte, options planner.Options) (*planner.Script, bool) {
+func (s *session) lookup(text *sqltext.Text, options plan.Options) (*plan.Script, bool) {
 	s.refresh()
-	// The string is not kept: the cache only compares it.
-	key := unsafe.String(unsafe.SliceData(text), len(text))
-	if s.planned.script != nil && s.planned.text == key && s.planned.options.Equal(options) {
+	defer text.Release()
+	if s.planned.script != nil && s.planned.text.Equal(text) && s.planned.options.Equal(options) {
 		script := s.planned.script
 		s.planned = planned{}
 		return script, true
 	}
-	if script, ok := s.server.planner.Cached(key, options); ok {
+	if script, ok := s.server.planner.Cached(text, options); ok {
 		return script, true
 	}
-	s.planned = planned{text: strings.Clone(key), options: options.Clone()}
+	s.planned = planned{text: text.Keep(), options: options.Clone()}
 	return nil, false
 }
 
@@ -179,10 +183,10 @@ func (s *session) mayWait(calls bool) bool {
 
 // mayCompute says whether statements may run here and now: queries over the system
 // catalogues would keep an event loop for milliseconds.
-func (s *session) mayCompute(statements ...*planner.Statement) bool {
-	return s.blocking || !slices.ContainsFunc(statements, func(st *planner.Statement) bool {
+func (s *session) mayCompute(statements ...*plan.Statement) bool {
+	return s.blocking || !slices.ContainsFunc(statements, func(st *plan.Statement) bool {
 		target, err := s.target(st)
-		return err == nil && target.ReadsCatalogues()
+		return err == nil && target.ReadsCatalogues
 	})
 }
 

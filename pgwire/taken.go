@@ -10,7 +10,8 @@ import (
 	"raisinproxy/pgwire/drive"
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
-	"raisinproxy/planner"
+	"raisinproxy/planner/plan"
+	"raisinproxy/planner/sqltext"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
 )
@@ -80,10 +81,10 @@ func shifted(body []byte, by int) error {
 
 // prepareTaken is the PREPARE of a statement of the upstream's under a name that is taken
 // here.
-func (s *proxied) prepareTaken(st *planner.Statement) error {
+func (s *proxied) prepareTaken(st *plan.Statement) error {
 	sql, shift := st.ExecuteAs(string(upstream.Probe))
 	if st.Standard != s.view.standard {
-		sql = planner.Portable(sql, st.Standard)
+		sql = sqltext.Portable(sql, st.Standard)
 	}
 	sql, err := s.view.text.ToClient(sql)
 	if err != nil {

@@ -3,10 +3,11 @@ package pgwire
 import (
 	"context"
 	"errors"
+	"strings"
+
 	"raisinproxy/pgwire/drive"
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
-	"strings"
 )
 
 // This file is about when an answer of ours may be given in front of an upstream: when

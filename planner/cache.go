@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"raisinproxy/planner/plan"
 	"raisinproxy/sqlfuncs/datum"
 )
 
@@ -16,6 +17,16 @@ type key struct {
 	types    string // four bytes an OID
 	prepared bool
 	standard bool
+}
+
+func keyOf(o plan.Options, text string, standard bool) key {
+	return key{text: text, types: typesKey(o.Types), prepared: o.Prepared, standard: standard}
+}
+
+// cached is the plan of a text, or a template for all texts of a shape.
+type cached struct {
+	script   *plan.Script
+	template *template
 }
 
 // cache keeps plans by their text, bounded in bytes. It forgets by second
@@ -32,30 +43,30 @@ type cache struct {
 }
 
 type entry struct {
-	key    key
-	script *Script
-	size   int64
-	used   atomic.Bool
+	key key
+	cached
+	size int64
+	used atomic.Bool
 }
 
 func newCache(limit int64) *cache { return &cache{plans: map[key]*entry{}, limit: limit} }
 
-func (c *cache) get(k key) (*Script, bool) {
+func (c *cache) get(k key) (cached, bool) {
 	c.mu.RLock()
 	e := c.plans[k]
 	c.mu.RUnlock()
 	if e == nil {
-		return nil, false
+		return cached{}, false
 	}
 	if !e.used.Load() {
 		e.used.Store(true)
 	}
-	return e.script, true
+	return e.cached, true
 }
 
 // put keeps a plan. k must not refer to memory that the caller reuses.
-func (c *cache) put(k key, script *Script) {
-	e := &entry{key: k, script: script, size: weigh(k, script)}
+func (c *cache) put(k key, kept cached) {
+	e := &entry{key: k, cached: kept, size: weigh(k, kept)}
 	if e.size > c.limit/8 {
 		return // one text must not push out everything else
 	}
@@ -94,8 +105,12 @@ func (c *cache) evict() {
 
 // weigh estimates the memory of a plan: expressions take some ten times the room
 // of the text that they were written as.
-func weigh(k key, s *Script) int64 {
+func weigh(k key, kept cached) int64 {
 	const perStatement, perByte = 1024, 12
+	s := kept.script
+	if kept.template != nil {
+		s = kept.template.script
+	}
 	return perStatement*int64(1+len(s.Statements)) + perByte*int64(len(k.text)+len(k.types))
 }
 

@@ -1,14 +1,16 @@
 package planner
 
 import (
-	"slices"
-	"strings"
+	"cmp"
 	"sync/atomic"
 
-	"github.com/jeroenrinzema/psql-wire/codes"
+	pg_query "github.com/pganalyze/pg_query_go/v5"
 
-	"raisinproxy/sqlfuncs"
-	"raisinproxy/sqlfuncs/datum"
+	"raisinproxy/planner/local"
+	"raisinproxy/planner/pgparse"
+	"raisinproxy/planner/plan"
+	"raisinproxy/planner/rewrite"
+	"raisinproxy/planner/sqltext"
 )
 
 // Config is what a Planner needs.
@@ -28,30 +30,6 @@ type Planner struct {
 // New makes a planner.
 func New(cfg Config) *Planner { return &Planner{cfg: cfg, cache: newCache(cfg.CacheBytes)} }
 
-// Options are what a plan depends on besides its text.
-type Options struct {
-	Standard bool // standard_conforming_strings is on
-	// Prepared: the text may have parameters, of the types that are declared
-	// (datum.Invalid where one is left open).
-	Prepared bool
-	Types    []datum.Type
-}
-
-// Equal says whether both lead to the same plans.
-func (o Options) Equal(p Options) bool {
-	return o.Standard == p.Standard && o.Prepared == p.Prepared && slices.Equal(o.Types, p.Types)
-}
-
-// Clone copies o so that it may be kept.
-func (o Options) Clone() Options {
-	o.Types = slices.Clone(o.Types)
-	return o
-}
-
-func (o Options) key(text string) key {
-	return key{text: text, types: typesKey(o.Types), prepared: o.Prepared, standard: o.Standard}
-}
-
 // Stats counts since the planner was made.
 type Stats struct {
 	Parses  uint64 // texts that pg_query parsed
@@ -65,89 +43,62 @@ func (p *Planner) Stats() Stats {
 
 // Cached returns the plan of a text that was planned before, or that differs from such a
 // one only in the literals of its calls. It never parses; text is not kept.
-func (p *Planner) Cached(text string, o Options) (*Script, bool) {
-	if len(text) > maxLongBytes {
-		return tooLong(text), true
+func (p *Planner) Cached(text *sqltext.Text, o plan.Options) (*plan.Script, bool) {
+	if err := pgparse.CheckLength(text.SQL); err != nil {
+		return &plan.Script{Err: err}, true
 	}
 	// A template's key is the shape of its texts: one with a NUL may look like that. No client can send it.
-	if script, ok := p.cache.get(o.key(text)); ok && script.template == nil {
-		return script, true
+	if kept, ok := p.cache.get(keyOf(o, text.SQL, text.Standard)); ok && kept.template == nil {
+		return kept.script, true
 	}
 	return p.fromShape(text, o)
 }
 
-// tooLong is the plan of a text that is too long to be looked at closely.
-func tooLong(text string) *Script {
-	if concerns(text) {
-		return &Script{Err: tooComplex("%d bytes", maxTextBytes)}
-	}
-	return &Script{Err: upstreamError("a statement of this size")}
-}
-
-// Plan plans a text and keeps the plan. It blocks its thread, for milliseconds at
-// worst. Errors are in the Script.
-func (p *Planner) Plan(text string, o Options) *Script {
+// Plan plans a text and keeps the plan, and with it the string that the text is of. It
+// blocks its thread, for milliseconds at worst. Errors are in the Script.
+func (p *Planner) Plan(text *sqltext.Text, o plan.Options) *plan.Script {
+	defer text.Release()
 	o = o.Clone()
-	text = strings.Clone(text)
 	return p.keep(text, o, p.plan(text, o))
 }
 
-func (p *Planner) plan(text string, o Options) *Script {
-	scan := scanText(text, o.Standard, isFunction)
-	if scan.Empty() {
-		if err := checkEncoding(text); err != nil {
-			return &Script{Err: err}
-		}
-		return &Script{}
+func (p *Planner) plan(text *sqltext.Text, o plan.Options) *plan.Script {
+	if text.Empty() {
+		return &plan.Script{Err: pgparse.CheckEncoding(text.SQL)}
 	}
 	p.parses.Add(1)
-	parsed, err := parseSQL(text, o.Standard)
+	parsed, err := pgparse.Parse(text)
 	if err == nil {
-		err = laterNumber(text, o.Standard)
+		err = text.LaterNumber()
 	}
-	script := &Script{Err: err, Notices: truncations(text, o.Standard)}
+	script := &plan.Script{Err: err, Notices: text.Truncations()}
 	if err != nil {
 		return script
 	}
-	characters := &characters{positions: &parsed.positions}
+	characters := parsed.Characters()
 	for i := range parsed.Statements {
-		st := p.statement(text, characters, &parsed.Statements[i], o)
-		if p.cfg.Upstream && st.Mentions && !st.local() {
-			if rewritten := rewriteStatement(parsed, i, o); rewritten != nil {
+		ps := &parsed.Statements[i]
+		st := local.Compile(parsed, i, characters, o, !p.cfg.Upstream)
+		if p.cfg.Upstream && st.Mentions && !answeredHere(st) {
+			if rewritten := rewrite.Rewrite(parsed, i, o); rewritten != nil {
 				st = rewritten
 				st.Mentions = true
 			}
 		}
-		st.Standard = o.Standard
-		st.Prepares = parsed.Statements[i].Node.GetPrepareStmt().GetName()
-		st.Within = executeWithin(parsed.Statements[i].Node)
-		st.Text = text[parsed.Statements[i].Start:parsed.Statements[i].End]
-		st.offset = parsed.Statements[i].Start
-		st.Start = characters.before(parsed.Statements[i].Start)
+		st.Standard = text.Standard
+		st.Prepares = ps.Node.GetPrepareStmt().GetName()
+		st.Within = executeWithin(ps.Node)
+		st.Text = text.SQL[ps.Start:ps.End]
+		st.Start = characters.Before(ps.Start)
 		script.Statements = append(script.Statements, st)
 		script.Calls = script.Calls || len(st.Calls) > 0
 	}
 	return script
 }
 
-func isFunction(name string) bool {
-	_, ok := sqlfuncs.Lookup(name)
-	return ok
-}
-
-// statement compiles one statement of a text. What only the catalogue can answer
-// is looked up among the statements that clients send by themselves.
-func (p *Planner) statement(text string, characters *characters, ps *parsedStatement, o Options) *Statement {
-	if ps.Node == nil {
-		return &Statement{Action: &Set{Modes: []Mode{{Name: "app.branch", Values: []SettingValue{{Text: ps.Branch}}}}, Tag: "SET", use: true}}
-	}
-	c := &compiler{at: characters.Char, start: 1 + characters.before(ps.Start), params: newParamTypes(o.Types), embedded: !p.cfg.Upstream}
-	c.params.fixed = !o.Prepared
-	st := c.statement(ps.Node)
-	if st.Err != nil && st.Err.Code == codes.FeatureNotSupported {
-		if answer, ok := catalogStatement(text[ps.Start:ps.End], o); ok {
-			return answer
-		}
-	}
-	return st
+// executeWithin is the prepared statement that an EXPLAIN or a CREATE TABLE AS executes.
+func executeWithin(n *pg_query.Node) string {
+	return cmp.Or(n.GetExplainStmt().GetQuery().GetExecuteStmt().GetName(),
+		n.GetExplainStmt().GetQuery().GetCreateTableAsStmt().GetQuery().GetExecuteStmt().GetName(),
+		n.GetCreateTableAsStmt().GetQuery().GetExecuteStmt().GetName())
 }

@@ -2,12 +2,17 @@ package planner
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"raisinproxy/planner/catalog"
+	"raisinproxy/planner/local"
+	"raisinproxy/planner/plan"
+	"raisinproxy/planner/sqltext"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
 )
@@ -19,8 +24,8 @@ func (e *fixedEnv) Call(*sqlfuncs.Function, []datum.Datum) (sqlfuncs.Row, error)
 	e.calls++
 	return sqlfuncs.Row{datum.OfBool(true), datum.OfText("k"), datum.OfInt(1), datum.OfInt(2)}, nil
 }
-func (*fixedEnv) Info(InfoKind) datum.Datum                          { return datum.OfText("x") }
-func (*fixedEnv) Now(TimeKind) time.Time                             { return time.UnixMicro(0) }
+func (*fixedEnv) Info(plan.InfoKind) datum.Datum                     { return datum.OfText("x") }
+func (*fixedEnv) Now(plan.TimeKind) time.Time                        { return time.UnixMicro(0) }
 func (*fixedEnv) Setting(string) (string, bool)                      { return "", false }
 func (*fixedEnv) Settings() []catalog.Setting                        { return nil }
 func (*fixedEnv) SetSetting(_, value string, _ bool) (string, error) { return value, nil }
@@ -30,10 +35,10 @@ func (*fixedEnv) SetSetting(_, value string, _ bool) (string, error) { return va
 func TestCacheIsBounded(t *testing.T) {
 	p := New(Config{CacheBytes: 64 << 10})
 	hot := "select 1"
-	p.Plan(hot, Options{Standard: true})
+	p.Plan(standard(hot), plan.Options{})
 	for i := range 500 {
-		p.Plan(fmt.Sprintf("select %d as n", i), Options{Standard: true})
-		if _, ok := p.Cached(hot, Options{Standard: true}); !ok {
+		p.Plan(standard(fmt.Sprintf("select %d as n", i)), plan.Options{})
+		if _, ok := p.Cached(standard(hot), plan.Options{}); !ok {
 			t.Fatalf("the hot text was forgotten after %d others", i)
 		}
 	}
@@ -43,8 +48,8 @@ func TestCacheIsBounded(t *testing.T) {
 	if stats := p.Stats(); stats.Evicted == 0 || stats.Parses != 501 {
 		t.Errorf("stats %+v", stats)
 	}
-	p.Plan("select '"+strings.Repeat("x", 64<<10)+"'", Options{Standard: true})
-	if _, ok := p.Cached(hot, Options{Standard: true}); !ok {
+	p.Plan(standard("select '"+strings.Repeat("x", 64<<10)+"'"), plan.Options{})
+	if _, ok := p.Cached(standard(hot), plan.Options{}); !ok {
 		t.Error("one long text pushed out everything else")
 	}
 }
@@ -52,19 +57,22 @@ func TestCacheIsBounded(t *testing.T) {
 // TestCacheKeys: what a plan depends on tells plans apart.
 func TestCacheKeys(t *testing.T) {
 	p := New(Config{CacheBytes: 1 << 20})
-	options := []Options{
-		{Standard: true},
-		{Standard: false},
-		{Standard: true, Prepared: true},
-		{Standard: true, Prepared: true, Types: []datum.Type{datum.Int2}},
-		{Standard: true, Prepared: true, Types: []datum.Type{datum.Int4}},
-	}
-	for i, o := range options {
-		if _, ok := p.Cached("select 1", o); ok {
+	for i, test := range []struct {
+		standard bool
+		options  plan.Options
+	}{
+		{true, plan.Options{}},
+		{false, plan.Options{}},
+		{true, plan.Options{Prepared: true}},
+		{true, plan.Options{Prepared: true, Types: []datum.Type{datum.Int2}}},
+		{true, plan.Options{Prepared: true, Types: []datum.Type{datum.Int4}}},
+	} {
+		text := sqltext.New("select 1", test.standard)
+		if _, ok := p.Cached(text, test.options); ok {
 			t.Errorf("option %d found the plan of another", i)
 		}
-		p.Plan("select 1", o)
-		if _, ok := p.Cached("select 1", o); !ok {
+		p.Plan(text, test.options)
+		if _, ok := p.Cached(text, test.options); !ok {
 			t.Errorf("option %d: its own plan was not found", i)
 		}
 	}
@@ -78,13 +86,13 @@ func TestConcurrentUse(t *testing.T) {
 		group.Go(func() {
 			for i := range 200 {
 				text := fmt.Sprintf("select raisin_lock_acquire('k%d', 1)", i%20)
-				script, ok := p.Cached(text, Options{Standard: true})
+				script, ok := p.Cached(standard(text), plan.Options{})
 				if !ok {
-					script = p.Plan(text, Options{Standard: true})
+					script = p.Plan(standard(text), plan.Options{})
 				}
-				f := &Frame{}
+				f := &local.Frame{}
 				f.Bind(&fixedEnv{}, script.Statements[0], nil)
-				if err := script.Statements[0].Action.(*Select).Open(f); err != nil {
+				if err := script.Statements[0].Action.(*local.Select).Open(f); err != nil {
 					t.Error(err)
 				}
 			}
@@ -109,14 +117,14 @@ func FuzzPlan(f *testing.F) {
 		f.Add(seed, false, false)
 	}
 	p := New(Config{CacheBytes: 1 << 20})
-	f.Fuzz(func(t *testing.T, text string, standard, prepared bool) {
-		script := p.Plan(text, Options{Standard: standard, Prepared: prepared})
+	f.Fuzz(func(t *testing.T, text string, scs, prepared bool) {
+		script := p.Plan(sqltext.New(text, scs), plan.Options{Prepared: prepared})
 		if script.Err != nil {
 			return
 		}
-		mentions := scanText(text, standard, isFunction).Mentions
+		mentions := sqltext.New(text, scs).Mentions()
 		for _, st := range script.Statements {
-			query, ok := st.Action.(*Select)
+			query, ok := st.Action.(*local.Select)
 			if !ok || st.Err != nil {
 				continue
 			}
@@ -124,7 +132,7 @@ func FuzzPlan(f *testing.F) {
 				t.Errorf("%q has calls but mentions none", text)
 			}
 			env := &fixedEnv{}
-			frame := &Frame{}
+			frame := &local.Frame{}
 			frame.Bind(env, st, make([]datum.Datum, len(st.Params)))
 			for i := range frame.Params {
 				frame.Params[i] = datum.Null
@@ -138,7 +146,7 @@ func FuzzPlan(f *testing.F) {
 }
 
 // evaluate reads a query to its end; errors of values are as good as rows.
-func evaluate(query *Select, frame *Frame, st *Statement) {
+func evaluate(query *local.Select, frame *local.Frame, st *plan.Statement) {
 	if query.Check(frame) != nil || query.Open(frame) != nil {
 		return
 	}
@@ -151,6 +159,59 @@ func evaluate(query *Select, frame *Frame, st *Statement) {
 			if _, err := query.Column(frame, i); err != nil {
 				return
 			}
+		}
+	}
+}
+
+// standard is a text as most clients send it.
+func standard(sql string) *sqltext.Text { return sqltext.New(sql, true) }
+
+// TestATextIsReadOnce: on its way through a front end to its plan, a text's tokens are
+// looked for once. Only sqltext can look for them. A package that makes a Text anew could
+// have it read again, so the sources are searched for one.
+func TestATextIsReadOnce(t *testing.T) {
+	for _, upstream := range []bool{false, true} {
+		p := New(Config{CacheBytes: 1 << 20, Upstream: upstream})
+		for i, sql := range []string{
+			"SELECT * FROM raisin_lock_acquire('seat:14A', 60000)", "SELECT * FROM raisin_lock_acquire('seat:14B', 60000)",
+			"INSERT INTO t SELECT token FROM raisin_lock_acquire('a', 1) l WHERE l.acquired -- c", "USE BRANCH x; SELECT 1",
+			"select t.oid, typarray from pg_type t join pg_namespace ns on typnamespace = ns.oid where typname = 'hstore'",
+		} {
+			text := standard(sql)
+			_, found := p.Cached(text, plan.Options{})
+			text.Concerns()
+			text.UsesPrepared()
+			text.ControlsTransaction()
+			if found != (i == 1) {
+				t.Errorf("%s: found: %t", sql, found)
+			}
+			kept := text.Keep()
+			p.Plan(kept, plan.Options{})
+			if n := kept.Passes(); n != 1 {
+				t.Errorf("%s, upstream %t: read %d times", sql, upstream, n)
+			}
+			again := standard(sql)
+			if _, ok := p.Cached(again, plan.Options{}); ok && again.Passes() > 1 {
+				t.Errorf("%s, upstream %t: read %d times to be found", sql, upstream, again.Passes())
+			}
+		}
+	}
+	sources, err := filepath.Glob("*/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, source := range append(sources, own...) {
+		content, err := os.ReadFile(source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// clientsql reads the texts that it has as data.
+		if !strings.HasSuffix(source, "_test.go") && source != "clientsql/index.go" && strings.Contains(string(content), "sqltext.New(") {
+			t.Errorf("%s has a text read", source)
 		}
 	}
 }

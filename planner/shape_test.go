@@ -9,6 +9,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"raisinproxy/planner/local"
+	"raisinproxy/planner/plan"
+	"raisinproxy/planner/sqltext"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
 )
@@ -28,12 +31,12 @@ func (r *recorder) Call(f *sqlfuncs.Function, args []datum.Datum) (sqlfuncs.Row,
 type execution struct {
 	Err, Text string
 	Start     int
-	Columns   []Column
+	Columns   []plan.Column
 	Calls     []string
 	Rows      []string
 }
 
-func execute(script *Script) (x execution) {
+func execute(script *plan.Script) (x execution) {
 	if script.Err != nil {
 		return execution{Err: fmt.Sprintf("%+v", script.Err)}
 	}
@@ -43,9 +46,9 @@ func execute(script *Script) (x execution) {
 			x.Err += fmt.Sprintf("%+v", st.Err)
 			continue
 		}
-		env, f := &recorder{}, &Frame{}
+		env, f := &recorder{}, &local.Frame{}
 		f.Bind(env, st, make([]datum.Datum, len(st.Params)))
-		if query, ok := st.Action.(*Select); ok {
+		if query, ok := st.Action.(*local.Select); ok {
 			x.Rows = append(x.Rows, rows(query, f, len(st.Columns))...)
 		}
 		x.Calls = append(x.Calls, env.calls...)
@@ -53,7 +56,7 @@ func execute(script *Script) (x execution) {
 	return x
 }
 
-func rows(query *Select, f *Frame, columns int) (rows []string) {
+func rows(query *local.Select, f *local.Frame, columns int) (rows []string) {
 	if err := query.Check(f); err != nil {
 		return []string{err.Error()}
 	}
@@ -105,7 +108,7 @@ var shapeLiterals = []string{
 func TestShapesChangeNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.SampledFrom(shapedTexts).Draw(t, "shape")
-		o := Options{Standard: rapid.Bool().Draw(t, "standard"), Prepared: strings.Contains(text, "$1")}
+		scs, o := rapid.Bool().Draw(t, "standard"), plan.Options{Prepared: strings.Contains(text, "$1")}
 		p := New(Config{CacheBytes: 1 << 20})
 		for range 6 {
 			var args []any
@@ -113,11 +116,11 @@ func TestShapesChangeNothing(t *testing.T) {
 				args = append(args, rapid.SampledFrom(shapeLiterals).Draw(t, "literal"))
 			}
 			written := fmt.Sprintf(text, args...)
-			script, ok := p.Cached(written, o)
+			script, ok := p.Cached(sqltext.New(written, scs), o)
 			if !ok {
-				script = p.Plan(written, o)
+				script = p.Plan(sqltext.New(written, scs), o)
 			}
-			fresh := New(Config{}).plan(written, o)
+			fresh := New(Config{}).plan(sqltext.New(written, scs), o)
 			if got, want := execute(script), execute(fresh); !reflect.DeepEqual(got, want) {
 				t.Fatalf("%q\nis  %+v\nnot %+v", written, got, want)
 			}
@@ -135,14 +138,14 @@ func TestShapesAreShared(t *testing.T) {
 		"SELECT (raisin_inventory_claim('flight:%d', 1, 1%03d)).claimed AS ok",
 		"WITH l AS (SELECT * FROM raisin_lock_acquire('%d'::text, '1%03d')) SELECT l.token FROM l LIMIT 1",
 	} {
-		p, o := New(Config{CacheBytes: 1 << 20}), Options{Standard: true}
+		p, o := New(Config{CacheBytes: 1 << 20}), plan.Options{}
 		for i := range 100 {
 			written := fmt.Sprintf(text, i, i)
-			if _, ok := p.Cached(written, o); ok != (i > 0) {
+			if _, ok := p.Cached(standard(written), o); ok != (i > 0) {
 				t.Errorf("%s: found: %t", written, ok)
 			}
 			if i == 0 {
-				p.Plan(written, o)
+				p.Plan(standard(written), o)
 			}
 		}
 		if n := p.Stats().Parses; n != 1 || len(p.cache.plans) != 1 {
@@ -153,15 +156,15 @@ func TestShapesAreShared(t *testing.T) {
 
 // TestATextThatLooksLikeAShape is not taken for one, and does not disturb it.
 func TestATextThatLooksLikeAShape(t *testing.T) {
-	p, o := New(Config{CacheBytes: 1 << 20}), Options{Standard: true}
+	p, o := New(Config{CacheBytes: 1 << 20}), plan.Options{}
 	const text, alike = "SELECT * FROM raisin_lock_acquire('a', '5')", "SELECT * FROM raisin_lock_acquire(\x00s, \x00s)"
 	for range 2 {
 		for _, text := range []string{text, alike} {
-			script, ok := p.Cached(text, o)
+			script, ok := p.Cached(standard(text), o)
 			if !ok {
-				script = p.Plan(text, o)
+				script = p.Plan(standard(text), o)
 			}
-			if got, want := execute(script), execute(New(Config{}).plan(text, o)); !reflect.DeepEqual(got, want) {
+			if got, want := execute(script), execute(New(Config{}).plan(standard(text), o)); !reflect.DeepEqual(got, want) {
 				t.Errorf("%q\nis  %+v\nnot %+v", text, got, want)
 			}
 		}
@@ -170,10 +173,10 @@ func TestATextThatLooksLikeAShape(t *testing.T) {
 
 // TestShapesKeepTexts: what a plan says does not change when the caller's text does.
 func TestShapesKeepTexts(t *testing.T) {
-	p, o := New(Config{CacheBytes: 1 << 20}), Options{Standard: true}
-	p.Plan("SELECT raisin_lock_acquire('a', 1)", o)
+	p, o := New(Config{CacheBytes: 1 << 20}), plan.Options{}
+	p.Plan(standard("SELECT raisin_lock_acquire('a', 1)"), o)
 	buffer := []byte("SELECT raisin_lock_acquire('b', 2)")
-	script, ok := p.Cached(viewOf(buffer), o)
+	script, ok := p.Cached(standard(viewOf(buffer)), o)
 	if !ok {
 		t.Fatal("not found")
 	}

@@ -9,6 +9,10 @@ import (
 	"time"
 
 	"github.com/jeroenrinzema/psql-wire/codes"
+
+	"raisinproxy/planner/pgparse"
+	"raisinproxy/planner/plan"
+	"raisinproxy/planner/sqltext"
 )
 
 // longTexts are ways to make a text with calls long: before, n times part, after. A part
@@ -88,7 +92,7 @@ func longText(i, n int) string {
 func longestText(i int) string {
 	n := 1
 	for step := 1 << 17; step > 0; step /= 2 {
-		if checkLimits(longText(i, n+step), true) == nil {
+		if pgparse.CheckLimits(sqltext.New(longText(i, n+step), true)) == nil {
 			n += step
 		}
 	}
@@ -110,8 +114,8 @@ func TestWorstTextsArePlanned(t *testing.T) {
 		for _, upstream := range []bool{false, true} {
 			p := New(Config{CacheBytes: 1 << 20, Upstream: upstream})
 			start := time.Now()
-			script := p.Plan(text, Options{Standard: true, Prepared: true})
-			timings[upstream] = append(timings[upstream], timing{longTexts[i].name, len(text), scanText(text, true, isFunction).Tokens, time.Since(start)})
+			script := p.Plan(standard(text), plan.Options{Prepared: true})
+			timings[upstream] = append(timings[upstream], timing{longTexts[i].name, len(text), sqltext.New(text, true).Count(), time.Since(start)})
 			if script.Err != nil && script.Err.Code == codes.StatementTooComplex {
 				t.Errorf("%s: %v", longTexts[i].name, script.Err)
 			}
@@ -122,27 +126,5 @@ func TestWorstTextsArePlanned(t *testing.T) {
 		for _, s := range all[:8] {
 			t.Logf("upstream %-5t %-30s %6d bytes %5d tokens: %v", upstream, s.name, s.bytes, s.tokens, s.took)
 		}
-	}
-}
-
-// TestCommentsWithoutAnEnd: PostgreSQL's scanner would read the rest of the text for each
-// that begins in another. The error is PostgreSQL's.
-func TestCommentsWithoutAnEnd(t *testing.T) {
-	for _, test := range []struct {
-		text, message string
-		position      int
-	}{
-		{"select 1 /* a /* b */", `unterminated /* comment at or near "/* a /* b */"`, 10},
-		{"select é /*/*", `unterminated /* comment at or near "/*/*"`, 10},
-		{"select select 1 /*/*", `syntax error at or near "select"`, 8}, // comes first
-	} {
-		_, err := parseSQL(test.text, true)
-		if err == nil || err.Code != codes.Syntax || err.Message != test.message || err.Position != test.position {
-			t.Errorf("%s: %v at %d", test.text, err, err.Position)
-		}
-	}
-	many := "select 1 " + strings.Repeat("/*", 1<<20)
-	if _, err := parseSQL(many, true); err == nil || err.Code != codes.Syntax {
-		t.Error("a million comments in one another are some")
 	}
 }

@@ -214,3 +214,8 @@ func (f *Function) FieldText(row *Row, column int, quoted bool) string {
 func (f *Function) ArgIndex(name string) int {
 	return slices.IndexFunc(f.Args, func(a Arg) bool { return a.Name == name })
 }
+
+// ColumnIndex finds a column of the result by its name; -1 if there is none.
+func (f *Function) ColumnIndex(name string) int {
+	return slices.IndexFunc(f.Columns, func(c Column) bool { return c.Name == name })
+}

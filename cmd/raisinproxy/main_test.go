@@ -18,9 +18,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"raisinproxy/pgwire/wiretest"
-
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"raisinproxy/pgwire/wiretest"
 )
 
 // asProgram makes the test binary be the program, so that signals and exit codes are

@@ -6,10 +6,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"raisinproxy/pgwire/upstream"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"raisinproxy/pgwire/upstream"
 )
 
 // This file tries at start, and for --check-config, what a client would run into later.

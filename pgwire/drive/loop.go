@@ -59,7 +59,7 @@ func StartLoops(n int) (*Pool, error) {
 // Close ends the loops, whose sessions are over, and waits for their workers.
 func (all *Pool) Close() {
 	for _, loop := range all.loops {
-		loop.Loop.Close()
+		loop.Close()
 		loop.workers.stop()
 	}
 }

@@ -2,9 +2,10 @@ package upstream
 
 import (
 	"maps"
-	"raisinproxy/pgwire/wire"
 
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"raisinproxy/pgwire/wire"
 )
 
 // This file takes account of what passes through a relay: what was sent that is to be
@@ -68,13 +69,14 @@ func (c *Conn) Marks() Marks {
 	return c.ledger.Marks()
 }
 
-// NameStatement notes that a statement with a name is sent, namePortal that a portal is.
+// NameStatement notes that a statement with a name is sent.
 func (c *Conn) NameStatement() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ledger.NameStatement()
 }
 
+// NamePortal notes that a portal with a name is sent.
 func (c *Conn) NamePortal() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -95,14 +97,14 @@ func (c *Conn) Transaction() (status byte, open bool) {
 	return c.ledger.Status(), c.ledger.IsOpen()
 }
 
-// OpenPipeline notes that messages of ours are part of a pipeline.
+// OpenPipeline notes that messages of the proxy's are part of a pipeline.
 func (c *Conn) OpenPipeline() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ledger.Open()
 }
 
-// closePipeline notes that the open pipeline has ended with a Sync of ours.
+// closePipeline notes that the open pipeline has ended with a Sync of the proxy's.
 func (c *Conn) closePipeline() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -116,6 +118,7 @@ func (c *Conn) failPipeline() {
 	c.ledger.Fail()
 }
 
+// EndCopy notes that the end of the data was sent, for a COPY of the proxy's.
 func (c *Conn) EndCopy() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

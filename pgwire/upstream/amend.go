@@ -1,10 +1,11 @@
 package upstream
 
 import (
-	"raisinproxy/pgwire/wire"
 	"slices"
 
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"raisinproxy/pgwire/wire"
 )
 
 // passOn takes note of what is in b. It returns what can be passed on, and of how much of b
@@ -73,11 +74,4 @@ func (c *Conn) amend(b []byte) (out []byte) {
 		out, _ = e.Encode(out) // decoded, and a little longer
 	}
 	return out
-}
-
-// text converts to the client's encoding.
-func (c *Conn) text() wire.Transcoder {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return wire.TranscoderFor(c.params["client_encoding"])
 }

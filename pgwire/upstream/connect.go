@@ -5,15 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"raisinproxy/pgwire/auth"
-	"raisinproxy/pgwire/wire"
-	"raisinproxy/sqlfuncs/pgerr"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jeroenrinzema/psql-wire/codes"
+
+	"raisinproxy/pgwire/auth"
+	"raisinproxy/pgwire/wire"
+	"raisinproxy/sqlfuncs/pgerr"
 )
 
 // Login is who an upstream connection is for.
@@ -62,7 +63,7 @@ func (u *Server) Connect(ctx context.Context, c *Login) (*pgconn.HijackedConn, G
 }
 
 // firstFacts asks what a session begins with. It leaves neither an unnamed statement nor an
-// unnamed portal behind, as nothing of ours does.
+// unnamed portal behind, as nothing of the proxy's does.
 func firstFacts(ctx context.Context, conn *pgconn.PgConn) (f *Facts, err error) {
 	defer context.AfterFunc(ctx, func() { conn.Conn().SetDeadline(time.Unix(1, 0)) })()
 	frontend := conn.Frontend()

@@ -1,10 +1,11 @@
 package upstream
 
 import (
-	"raisinproxy/pgwire/wire"
 	"strconv"
 	"strings"
 	"time"
+
+	"raisinproxy/pgwire/wire"
 )
 
 // Facts are what calls depend on and only the upstream knows: any statement that runs there may change them.

@@ -5,12 +5,13 @@ import (
 	"encoding/binary"
 	"io"
 	"net"
-	"raisinproxy/pgwire/wire"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"raisinproxy/pgwire/wire"
 )
 
 // script is a connection whose other end says what is in it, in parts of at most cut

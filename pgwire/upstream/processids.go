@@ -24,6 +24,7 @@ type processKey struct {
 	pid     uint32
 }
 
+// NewProcessIDs begins with none.
 func NewProcessIDs() *ProcessIDs { return &ProcessIDs{shown: map[processKey]uint32{}} }
 
 // ShowAs says what the client of this connection was told instead of the id of its process.

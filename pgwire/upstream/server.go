@@ -2,12 +2,13 @@ package upstream
 
 import (
 	"maps"
-	"raisinproxy/pgwire/wire"
-	"raisinproxy/sqlfuncs"
 	"strings"
 	"sync"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"raisinproxy/pgwire/wire"
+	"raisinproxy/sqlfuncs"
 )
 
 // Server is the PostgreSQL behind the proxy. It is safe for concurrent use.
@@ -58,6 +59,7 @@ func (u *Server) Identity(user, database string, parameters []wire.Parameter) st
 	return b.String()
 }
 
+// Greeting is what a connection that was opened with the same was greeted with.
 func (u *Server) Greeting(identity string) (g Greeting, ok bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -66,6 +68,7 @@ func (u *Server) Greeting(identity string) (g Greeting, ok bool) {
 	return g, ok
 }
 
+// Remember keeps what a connection was greeted with.
 func (u *Server) Remember(identity string, g Greeting) {
 	g.Params = maps.Clone(g.Params)
 	size := g.size() + len(identity)

@@ -2,9 +2,10 @@ package wire
 
 import (
 	"encoding/binary"
-	"raisinproxy/sqlfuncs/pgerr"
 
 	"github.com/jeroenrinzema/psql-wire/codes"
+
+	"raisinproxy/sqlfuncs/pgerr"
 )
 
 // Body reads the fields of the body of one message. What it returns lies in the message. A field

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/binary"
+
 	"raisinproxy/sqlfuncs/pgerr"
 )
 

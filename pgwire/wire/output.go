@@ -9,7 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
-	"raisinproxy/planner"
+	"raisinproxy/planner/plan"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
 )
@@ -127,7 +127,7 @@ func (a *Output) ParameterDescription(types []datum.Type) {
 }
 
 // RowDescription describes columns of no table.
-func (a *Output) RowDescription(columns []planner.Column, f Formats) {
+func (a *Output) RowDescription(columns []plan.Column, f Formats) {
 	start := a.Begin('T')
 	a.Buf = binary.BigEndian.AppendUint16(a.Buf, uint16(len(columns)))
 	for i := range columns {

@@ -1,10 +1,10 @@
 package wire
 
 import (
-	"raisinproxy/planner"
-	"raisinproxy/sqlfuncs/datum"
-
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"raisinproxy/planner/plan"
+	"raisinproxy/sqlfuncs/datum"
 )
 
 // ReadTypes reads a ParameterDescription.
@@ -18,9 +18,9 @@ func ReadTypes(body []byte) []datum.Type {
 }
 
 // ReadColumns reads a RowDescription.
-func ReadColumns(body []byte) []planner.Column {
+func ReadColumns(body []byte) []plan.Column {
 	m := Body{Rest: body}
-	columns := make([]planner.Column, m.Count())
+	columns := make([]plan.Column, m.Count())
 	for i := range columns {
 		columns[i].Name = string(m.Text())
 		m.Bytes(6) // table and column there

@@ -6,7 +6,7 @@ import (
 	"github.com/jeroenrinzema/psql-wire/codes"
 
 	"raisinproxy/pgwire/settings"
-	"raisinproxy/planner"
+	"raisinproxy/planner/plan"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
 )
@@ -74,7 +74,7 @@ func (t Transcoder) ValueFromClient(v datum.Datum) (datum.Datum, error) {
 
 // Columns converts the names of columns. A name that the client's encoding cannot
 // express is sent as it is: the values are what matters.
-func (t Transcoder) Columns(columns []planner.Column) []planner.Column {
+func (t Transcoder) Columns(columns []plan.Column) []plan.Column {
 	columns = slices.Clone(columns)
 	for i := range columns {
 		if name, err := t.ToClient(columns[i].Name); err == nil {

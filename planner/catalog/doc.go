@@ -15,7 +15,9 @@
 //
 //   - data.go, catalogue.tsv, relation.go: the catalogues; session.go: what they show of a
 //     session; types.go, proc.go, regtype.go: types and functions by name and OID
-//   - query.go, from.go, aggregate.go, sublink.go: SELECT and its clauses
+//   - query.go, aggregate.go, sublink.go: SELECT and its clauses
+//   - from.go, column.go: what stands in FROM, and its columns; scan.go, join.go,
+//     condition.go: how its rows are found
 //   - expr.go, operator.go, function.go, pattern.go: expressions
 //   - cast.go, array.go, formattype.go: values and their text
 //

@@ -6,6 +6,7 @@ import (
 	"github.com/jeroenrinzema/psql-wire/codes"
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 
+	"raisinproxy/planner/tree"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
 )
@@ -291,9 +292,9 @@ func typeOf(n *pg_query.TypeName) (t datum.Type, typmod int32, err error) {
 	if len(names) > 1 {
 		schema = names[0].GetString_().GetSval()
 	}
-	p := typeByName(schema, nameOf(names))
+	p := typeByName(schema, tree.Name(names))
 	if p == nil || len(names) > 2 || n.Setof || n.PctType || p.kind == "d" {
-		return 0, 0, refusal("type %s", nameOf(names))
+		return 0, 0, refusal("type %s", tree.Name(names))
 	}
 	t = datum.Type(p.oid)
 	if len(n.ArrayBounds) > 0 {
@@ -310,25 +311,13 @@ func typeOf(n *pg_query.TypeName) (t datum.Type, typmod int32, err error) {
 		return t, 1 + lengthHeader, nil
 	}
 	if t != datum.Varchar || length == nil || length.Ival < 1 {
-		return 0, 0, refusal("this form of type %s", nameOf(names))
+		return 0, 0, refusal("this form of type %s", tree.Name(names))
 	}
 	return t, length.Ival + lengthHeader, nil
 }
 
 // lengthHeader is VARHDRSZ, which the modifiers of some types include.
 const lengthHeader = 4
-
-func nameOf(names []*pg_query.Node) string {
-	if len(names) == 0 {
-		return ""
-	}
-	return names[len(names)-1].GetString_().GetSval()
-}
-
-// catalogName reads a name that is unqualified or of pg_catalog.
-func catalogName(names []*pg_query.Node) (string, bool) {
-	return nameOf(names), len(names) == 1 || len(names) == 2 && names[0].GetString_().GetSval() == pgCatalog
-}
 
 func (c *compiler) condition(n *pg_query.Node) (*expr, error) {
 	e, err := c.expr(n)
@@ -570,7 +559,7 @@ func (c *compiler) subscript(n *pg_query.A_Indirection) (*expr, error) {
 
 // collate accepts the collations that sort by bytes, as all of an embedded server do.
 func (c *compiler) collate(n *pg_query.CollateClause) (*expr, error) {
-	name, ok := catalogName(n.Collname)
+	name, ok := tree.CatalogName(n.Collname)
 	if !ok || name != "default" && name != "C" && name != "POSIX" {
 		return nil, refusal("collation \"%s\"", name)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/jeroenrinzema/psql-wire/codes"
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 
+	"raisinproxy/planner/tree"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
 )
@@ -70,7 +71,7 @@ var unreached = map[string]datum.Type{
 }
 
 func (c *compiler) function(n *pg_query.FuncCall) (*expr, error) {
-	name, ok := catalogName(n.Funcname)
+	name, ok := tree.CatalogName(n.Funcname)
 	if !ok || n.FuncVariadic || slices.ContainsFunc(n.Args, func(arg *pg_query.Node) bool { return arg.GetNamedArgExpr() != nil }) {
 		return nil, refusal("function %s", name)
 	}

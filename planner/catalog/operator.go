@@ -8,11 +8,12 @@ import (
 
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 
+	"raisinproxy/planner/tree"
 	"raisinproxy/sqlfuncs/datum"
 )
 
 func (c *compiler) operator(n *pg_query.A_Expr) (*expr, error) {
-	name, ok := catalogName(n.Name)
+	name, ok := tree.CatalogName(n.Name)
 	if !ok {
 		return nil, refusal("this operator")
 	}

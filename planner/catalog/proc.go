@@ -203,7 +203,7 @@ func (p *proc) defaultTexts() ([]string, error) {
 	return all, nil
 }
 
-// functionBody is NULL but for functions written as SQL statements.
+// functionBody is NULL except for functions written as SQL statements.
 func functionBody(_ *execution, v []datum.Datum) (datum.Datum, error) {
 	if p := functionOf(v[0]); p != nil && p.body {
 		return datum.Null, refusal("the body of a function")

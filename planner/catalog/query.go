@@ -10,6 +10,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"raisinproxy/planner/tree"
 	"raisinproxy/sqlfuncs/datum"
 )
 
@@ -372,7 +373,7 @@ func (c *compiler) targets(b *body, list []*pg_query.Node) error {
 		}
 		name := target.Name
 		if name == "" {
-			name = ColumnName(target.Val)
+			name = tree.ColumnName(target.Val)
 		}
 		b.add(name, e)
 	}
@@ -401,7 +402,7 @@ func (c *compiler) sortKey(b *body, n *pg_query.SortBy, targets []*pg_query.Node
 			return key, refusal("this ORDER BY")
 		}
 	} else if ref := n.Node.GetColumnRef(); ref != nil && len(ref.Fields) == 1 {
-		key.column = slices.IndexFunc(b.columns, func(col Column) bool { return col.Name == nameOf(ref.Fields) })
+		key.column = slices.IndexFunc(b.columns, func(col Column) bool { return col.Name == tree.Name(ref.Fields) })
 	}
 	if key.column < 0 {
 		key.column = sameTarget(n.Node, targets, len(b.columns))
@@ -438,7 +439,7 @@ func sameTarget(n *pg_query.Node, targets []*pg_query.Node, columns int) int {
 	})
 }
 
-// sameNode compares two expressions but for where they stand in the text.
+// sameNode compares two expressions, except where they stand in the text.
 func sameNode(a, b protoreflect.Message) bool {
 	if a.IsValid() != b.IsValid() || a.Descriptor() != b.Descriptor() {
 		return false

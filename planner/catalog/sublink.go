@@ -3,6 +3,7 @@ package catalog
 import (
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 
+	"raisinproxy/planner/tree"
 	"raisinproxy/sqlfuncs/datum"
 )
 
@@ -86,7 +87,7 @@ func firstColumn(rows [][]datum.Datum) []datum.Datum {
 func (c *compiler) quantifiedRows(n *pg_query.SubLink, b *body, rows rowsFunc) (*expr, error) {
 	op := "="
 	if len(n.OperName) > 0 {
-		op = nameOf(n.OperName)
+		op = tree.Name(n.OperName)
 	}
 	l, err := c.expr(n.Testexpr)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"raisinproxy/planner/sqltext"
 	"raisinproxy/sqlfuncs/datum"
 )
 
@@ -31,14 +32,14 @@ func TestDigestOfAFile(t *testing.T) {
 		}
 	}
 	var digests []string
-	text, literals := normalise(string(sql))
-	for statement := range strings.SplitSeq(text, " ; ") {
-		n := strings.Count(" "+statement+" ", " "+marker+" ")
-		folded, groups, ok := fold(statement, literals[:n])
+	text := sqltext.New(string(sql), true)
+	statements := text.Statements()
+	for st, ok := statements.Next(); ok; st, ok = statements.Next() {
+		statement := text.SQL[st.Start:st.End]
+		folded, groups, ok := fold(text.Normalise(st.Start, st.End))
 		if !ok {
 			t.Fatalf("%s: the literals do not fit", statement)
 		}
-		literals = literals[n:]
 		digests = append(digests, digest(folded, groups, places))
 		t.Logf("%.40s…\ndigest %s", statement, digests[len(digests)-1])
 		for place, values := range groups {
@@ -62,7 +63,7 @@ func TestADigestStandsForAText(t *testing.T) {
 		return [][]datum.Datum{{datum.OfText(strings.Join(c.Literals[0], "+") + c.Literals[1][0])}}, nil
 	}
 	answer := Answer{Digest: digest(folded, groups, []int{0, 1}), Lists: []int{0}, Free: []int{1}, Rows: rows}
-	index := newIndex(normalise, []Answer{answer})
+	index := newIndex([]Answer{answer})
 	for sql, want := range map[string]string{
 		sql: "x+yz",
 		"select a from b where c in ('w') and d = 'v' and e = 7 -- seven": "wv",

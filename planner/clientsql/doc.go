@@ -1,5 +1,5 @@
 // Package clientsql holds the answers to the catalogue queries that drivers send by
-// themselves and that package catalog cannot evaluate: their texts are not ours to keep,
+// themselves and that package catalog cannot evaluate: their texts are not this project's to keep,
 // or they need more of SQL than is there. It is data, not an engine: a query is answered
 // if its text is known here, and no other is.
 //
@@ -8,7 +8,7 @@
 //
 // # How a query is recognised
 //
-// The caller's lexer turns a statement into its normalised text (see [Normalise]):
+// A statement is reduced to its normalised words (see sqltext.Text.Normalise):
 // white space, comments, case and the values of literals no longer matter. An
 // [Index] finds the answers of that text, and picks the one whose literals are
 // the client's. In [Answer.SQL] a literal is a constant, which the client must
@@ -33,11 +33,11 @@
 // [Answer.Source] names the client, its version and the occasion. A text is not
 // copied from a client's source, and what no client was seen to send is not here.
 //
-// Some clients cannot be run where this is developed, and their texts are not ours
-// to keep; Npgsql is one. An answer may have a Digest in the place of the SQL: it
+// Some clients cannot be run where this is developed, and their texts are not
+// this project's to keep; Npgsql is one. An answer may have a Digest in the place of the SQL: it
 // recognises the statement and says nothing of it. The digest is the SHA-256 of the
-// folded text and of the literals that are constant. The result is ours: the tests
-// compare it with that of plain queries of our own.
+// folded text and of the literals that are constant. The result is this project's: the tests
+// compare it with that of plain queries.
 //
 // The digests of Npgsql are not of captured statements, but of those that the sources
 // of its releases 6.0.0 to 10.0.3 make. Whoever runs another version captures its

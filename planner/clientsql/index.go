@@ -5,15 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-)
 
-// Normalise reduces a statement to what its meaning depends on. text is its tokens
-// joined by one space each: no comments, words that are not quoted in lower case,
-// quoted identifiers with their quotes if they need them, `?` in the place of every
-// number and string, and no semicolon at the end. literals are the values of
-// those numbers and strings, in order, without quotes and escapes. Digests depend on
-// every byte of it.
-type Normalise func(sql string) (text string, literals []string)
+	"raisinproxy/planner/sqltext"
+)
 
 // Index finds the answer to a statement. It is safe for concurrent use.
 type Index struct {
@@ -37,11 +31,10 @@ type Match struct {
 	Literals [][]string
 }
 
-// NewIndex prepares the search with the caller's lexer. It panics if Answers are
-// not well formed.
-func NewIndex(normalise Normalise) *Index { return newIndex(normalise, Answers) }
+// NewIndex prepares the search. It panics if Answers are not well formed.
+func NewIndex() *Index { return newIndex(Answers) }
 
-func newIndex(normalise Normalise, answers []Answer) *Index {
+func newIndex(answers []Answer) *Index {
 	index := &Index{byText: make(map[string][]entry), byDigest: make(map[string]*Answer)}
 	for i := range answers {
 		answer := &answers[i]
@@ -49,7 +42,7 @@ func newIndex(normalise Normalise, answers []Answer) *Index {
 			index.addDigest(answer)
 			continue
 		}
-		key, literals, ok := fold(normalise(answer.SQL))
+		key, literals, ok := fold(sqltext.New(answer.SQL, true).Normalise(0, len(answer.SQL)))
 		if !ok || slices.ContainsFunc(answer.varying(), func(i int) bool { return i < 0 || i >= len(literals) }) {
 			panic(fmt.Sprintf("clientsql: the literals of %q do not fit", answer.SQL))
 		}
@@ -72,9 +65,9 @@ func (x *Index) addDigest(answer *Answer) {
 // varying are the places of the literals that are not constant.
 func (a *Answer) varying() []int { return slices.Sorted(slices.Values(slices.Concat(a.Free, a.Lists))) }
 
-// Find finds the answer to a statement, given what the same Normalise makes of it.
-func (x *Index) Find(text string, literals []string) (Match, bool) {
-	key, groups, ok := fold(text, literals)
+// Find finds the answer to a statement, given what sqltext.Normalise makes of it.
+func (x *Index) Find(words, literals []string) (Match, bool) {
+	key, groups, ok := fold(words, literals)
 	if !ok {
 		return Match{}, false
 	}
@@ -95,7 +88,7 @@ func (x *Index) Find(text string, literals []string) (Match, bool) {
 	return Match{}, false
 }
 
-// digest is the SHA-256 of a folded text and its literals, but for the values of
+// digest is the SHA-256 of a folded text and its literals, except the values of
 // those that vary.
 func digest(folded string, literals [][]string, varying []int) string {
 	constants := slices.Clone(literals)
@@ -129,9 +122,9 @@ const marker = "?"
 // length: `( ? , ? )` becomes `( ? )`. It returns the text that is left and the
 // literals of each marker in it. It fails for a text whose markers are not its
 // literals, such as one with an operator of that name.
-func fold(text string, literals []string) (folded string, groups [][]string, ok bool) {
+func fold(words, literals []string) (folded string, groups [][]string, ok bool) {
 	f := folder{}
-	for _, token := range tokens(text) {
+	for _, token := range words {
 		if token == marker {
 			if len(literals) == 0 {
 				return "", nil, false
@@ -146,38 +139,6 @@ func fold(text string, literals []string) (folded string, groups [][]string, ok 
 		}
 	}
 	return strings.Join(f.tokens, " "), f.groups, len(literals) == 0
-}
-
-// tokens splits normalised text; quoted identifiers may have spaces in them.
-func tokens(text string) []string {
-	var out []string
-	for text != "" {
-		end := strings.IndexByte(text, ' ')
-		if text[0] == '"' {
-			end = quotedEnd(text)
-		}
-		if end < 0 {
-			return append(out, text)
-		}
-		out = append(out, text[:end])
-		text = strings.TrimPrefix(text[end:], " ")
-	}
-	return out
-}
-
-// quotedEnd is where the quoted identifier at the start of s ends, or -1 if it does
-// not.
-func quotedEnd(s string) int {
-	for i := 1; i < len(s); i++ {
-		if s[i] != '"' {
-			continue
-		}
-		if i+1 == len(s) || s[i+1] != '"' {
-			return i + 1
-		}
-		i++
-	}
-	return -1
 }
 
 type folder struct {

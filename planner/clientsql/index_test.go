@@ -5,11 +5,12 @@ import (
 	"strings"
 	"testing"
 
+	"raisinproxy/planner/sqltext"
 	"raisinproxy/sqlfuncs/datum"
 )
 
 func TestAQueryIsKnownByItsTokens(t *testing.T) {
-	index := newIndex(normalise, []Answer{{SQL: "SELECT t.oid, typarray FROM pg_type t WHERE t.typname = 'jsonb'", Free: []int{0}}})
+	index := newIndex([]Answer{{SQL: "SELECT t.oid, typarray FROM pg_type t WHERE t.typname = 'jsonb'", Free: []int{0}}})
 	for _, sql := range []string{
 		"SELECT t.oid, typarray FROM pg_type t WHERE t.typname = 'jsonb'",
 		"select T.OID,typarray/* why */from pg_type t -- really\nwhere\tt.typname='json';",
@@ -33,7 +34,7 @@ func TestAQueryIsKnownByItsTokens(t *testing.T) {
 }
 
 func TestListsAndGroupsMayHaveAnyLength(t *testing.T) {
-	index := newIndex(normalise, []Answer{
+	index := newIndex([]Answer{
 		{SQL: "SELECT 1 FROM a WHERE b IN ('x', 'y') AND c = 1", Lists: []int{1}},
 		{SQL: "SELECT 2 FROM (VALUES ('a', 1), ('b', 2)) s", Lists: []int{1}},
 	})
@@ -97,7 +98,7 @@ func sampleLiterals(t *testing.T, a Answer) [][]string {
 	if a.Digest != "" {
 		return slices.Repeat([][]string{{"pg_catalog", "public"}}, len(a.varying()))
 	}
-	match, ok := NewIndex(normalise).Find(normalise(a.SQL))
+	match, ok := NewIndex().Find(normalise(a.SQL))
 	if !ok || match.SQL != a.SQL {
 		t.Fatalf("%q finds %q", a.SQL, match.SQL)
 	}
@@ -122,4 +123,8 @@ func lines(a *Answer, rows [][]datum.Datum) []string {
 	}
 	slices.Sort(out)
 	return out
+}
+
+func normalise(sql string) (words, literals []string) {
+	return sqltext.New(sql, true).Normalise(0, len(sql))
 }

@@ -183,6 +183,9 @@ func (c *Cluster) Failover(i int) {
 	c.t.Helper()
 	c.Replicas[i].Do("CLUSTER", "FAILOVER")
 	c.AwaitFailover(i)
+	c.Replicas[i].Await("the old master has heard of it", func(ctx context.Context) bool {
+		return c.Replicas[i].Info(ctx, "role") == "slave"
+	})
 }
 
 // Migrate moves a slot with its keys from one master to another, as redis-cli

@@ -1,0 +1,314 @@
+package rewrite
+
+import (
+	"strconv"
+
+	"github.com/jeroenrinzema/psql-wire/codes"
+	pg_query "github.com/pganalyze/pg_query_go/v5"
+
+	"raisinproxy/planner/expr"
+	"raisinproxy/planner/place"
+	"raisinproxy/planner/plan"
+	"raisinproxy/planner/tree"
+	"raisinproxy/sqlfuncs"
+	"raisinproxy/sqlfuncs/datum"
+	"raisinproxy/sqlfuncs/pgerr"
+)
+
+// RowPlan is about the calls that run once for each row of the result, in its order.
+// In Main, the columns that they fill are NULL of the right type, and the arguments
+// follow the visible columns.
+type RowPlan struct {
+	// Calls run for each row, in this order. Their arguments are columns of Hidden.
+	Calls []SplitCall
+	// Hidden are the types of the columns of Main after the visible ones.
+	Hidden []datum.Type
+	// Items are the columns to fill.
+	Items []RowItem
+}
+
+// RowItem is a visible column that calls fill.
+type RowItem struct {
+	// Type of the column, as the probe describes it.
+	Type   datum.Type
+	column int // from the front; negative: from the end, -1 is the last
+	value  expr.Expr
+}
+
+// Column is the index of the column among as many visible ones.
+func (i *RowItem) Column(visible int) int {
+	if i.column < 0 {
+		return visible + i.column
+	}
+	return i.column
+}
+
+// Value computes the column from the results of the row's calls, in the order of
+// RowPlan.Calls.
+func (i *RowItem) Value(rows []sqlfuncs.Row) (datum.Datum, error) {
+	return i.value.Eval(expr.WithResults(rows))
+}
+
+// perRow plans the calls that run for each row of the statement n.
+func (r *rewriter) perRow(n *pg_query.Node) *pgerr.Error {
+	var rows []*callSite
+	for _, s := range r.sites {
+		if s.place == place.PerRow {
+			rows = append(rows, s)
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	query := n.GetSelectStmt()
+	own := map[*pg_query.FuncCall]bool{}
+	for _, target := range query.GetTargetList() {
+		for _, call := range tree.Calls(target) {
+			own[call] = true
+		}
+	}
+	for _, s := range rows {
+		if !own[s.call] {
+			return r.refuse(s.call, "a SELECT list over rows that is not the statement's own")
+		}
+	}
+	if query.IntoClause != nil {
+		return r.refuse(rows[0].call, "SELECT INTO over rows")
+	}
+	if r.plan.Explain != nil {
+		return nil
+	}
+	if !r.findTrailing(query) {
+		return r.refuse(rows[0].call, "this form")
+	}
+	return r.planRows(query, rows)
+}
+
+// findTrailing finds the end of the SELECT list, where the hidden columns go.
+func (r *rewriter) findTrailing(query *pg_query.SelectStmt) bool {
+	first := r.tokenAt(r.source.Offset(query.TargetList[0].GetResTarget().GetLocation()))
+	if first < 0 {
+		return false
+	}
+	items := int(tree.Location(&pg_query.Node{Node: &pg_query.Node_List{List: &pg_query.List{Items: query.FromClause}}}))
+	from := r.wordBefore(r.tokenFrom(r.source.Offset(int32(items))), "from", r.tokens[first].depth)
+	if isRowsFrom(query.FromClause[0]) { // whose own FROM comes before its location
+		from = r.wordBefore(from, "from", r.tokens[first].depth)
+	}
+	if from <= first {
+		return false
+	}
+	r.trailing = r.tokens[from-1].End
+	return true
+}
+
+// isRowsFrom says whether a FROM clause begins with ROWS FROM (…).
+func isRowsFrom(n *pg_query.Node) bool {
+	for n.GetJoinExpr() != nil {
+		n = n.GetJoinExpr().Larg
+	}
+	return n.GetRangeFunction().GetIsRowsfrom()
+}
+
+func (r *rewriter) planRows(query *pg_query.SelectStmt, rows []*callSite) *pgerr.Error {
+	perRow := &RowPlan{}
+	calls := map[*pg_query.FuncCall]*expr.Call{}
+	for i, s := range rows {
+		call := SplitCall{Func: s.function, Position: r.character(s.name)}
+		for _, arg := range s.function.Args {
+			call.Args = append(call.Args, len(perRow.Hidden))
+			perRow.Hidden = append(perRow.Hidden, arg.Type)
+		}
+		perRow.Calls = append(perRow.Calls, call)
+		calls[s.call] = &expr.Call{Func: s.function, Index: i}
+	}
+	r.plan.Rows = perRow
+	if len(query.TargetList)+len(perRow.Hidden) > plan.MaxColumns {
+		return pgerr.Newf(codes.TooManyColumns, "target lists can have at most %d entries", plan.MaxColumns).
+			WithDetail("Each argument of a call that runs for each row is one of them.")
+	}
+	list := rowList{rewriter: r, calls: calls, compiler: &expr.Compiler{At: r.source.Char, Params: expr.NewParams(nil)}}
+	return list.plan(query)
+}
+
+// rowList plans the columns of a SELECT list over rows.
+type rowList struct {
+	*rewriter
+	compiler *expr.Compiler
+	calls    map[*pg_query.FuncCall]*expr.Call
+	// front counts the columns so far; stars the items among them that are an
+	// unknown number.
+	front, stars int
+}
+
+func (l *rowList) plan(query *pg_query.SelectStmt) *pgerr.Error {
+	for i, node := range query.TargetList {
+		target := node.GetResTarget()
+		calls := tree.Calls(target)
+		values, err := l.values(target.Val)
+		if err != nil {
+			return err
+		}
+		if len(calls) == 0 {
+			l.skip(target.Val)
+			continue
+		}
+		if l.ordersBy(query, target, len(values)) {
+			return l.refuse(calls[0], "ORDER BY")
+		}
+		back, ok := l.columnsAfter(query.TargetList[i+1:])
+		if !ok && l.stars > 0 {
+			return l.refuse(calls[0], "a SELECT list between two *")
+		}
+		for j, value := range values {
+			item := RowItem{Type: value.Type(), column: l.front + j, value: value}
+			if l.stars > 0 {
+				item.column = j - len(values) - back
+			}
+			l.rewriter.plan.Rows.Items = append(l.rewriter.plan.Rows.Items, item)
+		}
+		l.front += len(values)
+	}
+	return nil
+}
+
+// skip passes an item without calls.
+func (l *rowList) skip(n *pg_query.Node) {
+	if tree.IsStar(n) {
+		l.stars++
+	} else {
+		l.front++
+	}
+}
+
+// columnsAfter counts the columns of the items; ok is false if that is unknown.
+func (l *rowList) columnsAfter(items []*pg_query.Node) (columns int, ok bool) {
+	for _, item := range items {
+		value := item.GetResTarget().GetVal()
+		_, f, column := tree.FieldOfCall(value.GetAIndirection())
+		switch {
+		case f != nil && column == "":
+			columns += len(f.Columns)
+		case tree.IsStar(value):
+			return 0, false
+		default:
+			columns++
+		}
+	}
+	return columns, true
+}
+
+// values compiles what an item computes from its call.
+func (l *rowList) values(n *pg_query.Node) ([]expr.Expr, *pgerr.Error) {
+	calls := tree.Calls(n)
+	if len(calls) == 0 {
+		return nil, nil
+	}
+	if call, f, column := tree.FieldOfCall(n.GetAIndirection()); f != nil && column == "" {
+		values := make([]expr.Expr, len(f.Columns))
+		for i := range values {
+			values[i] = expr.ColumnOf(l.calls[call], i)
+		}
+		return values, nil
+	}
+	value, err := l.value(n)
+	if err == nil {
+		err = l.compiler.Opaque
+	}
+	if err != nil && (err.Code == codes.FeatureNotSupported || err.Code == codes.UndefinedObject || err.Code == codes.InvalidSchemaName) {
+		err = l.refuse(calls[0], "a larger expression over rows") // its types may be a user's
+	}
+	return []expr.Expr{value}, err
+}
+
+// value compiles a call, a column or field of it, or a cast of these.
+func (l *rowList) value(n *pg_query.Node) (expr.Expr, *pgerr.Error) {
+	switch v := n.GetNode().(type) {
+	case *pg_query.Node_FuncCall:
+		if call := l.calls[v.FuncCall]; call != nil {
+			return expr.Whole(call), nil
+		}
+	case *pg_query.Node_AIndirection:
+		call, f, column := tree.FieldOfCall(v.AIndirection)
+		if f != nil && f.ColumnIndex(column) < 0 {
+			return expr.Whole(l.calls[call]), nil // formNoField is refused anyway
+		}
+		if f != nil && column != "" {
+			return expr.ColumnOf(l.calls[call], f.ColumnIndex(column)), nil
+		}
+	case *pg_query.Node_TypeCast:
+		return l.castValue(v.TypeCast)
+	case *pg_query.Node_AExpr:
+		return l.fieldValue(v.AExpr)
+	}
+	return nil, l.compiler.NeedsUpstream(tree.Location(n), "this expression")
+}
+
+func (l *rowList) castValue(n *pg_query.TypeCast) (expr.Expr, *pgerr.Error) {
+	t, typmod, err := l.compiler.TypeName(n.TypeName)
+	if err != nil {
+		return nil, err
+	}
+	value, err := l.value(n.Arg)
+	if err != nil {
+		return nil, err
+	}
+	return l.compiler.Cast(value, t, typmod, n.Location)
+}
+
+func (l *rowList) fieldValue(n *pg_query.A_Expr) (expr.Expr, *pgerr.Error) {
+	value, err := l.value(n.Lexpr)
+	if err != nil {
+		return nil, err
+	}
+	name, err := l.compiler.Expr(n.Rexpr)
+	if err != nil {
+		return nil, err
+	}
+	return l.compiler.JSONField(tree.Name(n.Name), value, name, n.Location)
+}
+
+// ordersBy says whether ORDER BY may name the item: by its number, or by the name
+// of its column.
+func (l *rowList) ordersBy(query *pg_query.SelectStmt, target *pg_query.ResTarget, columns int) bool {
+	names := map[string]bool{target.Name: true}
+	if target.Name == "" {
+		names[tree.ColumnName(target.Val)] = true
+	}
+	if call, f, column := tree.FieldOfCall(target.Val.GetAIndirection()); call != nil && column == "" {
+		names = map[string]bool{}
+		for _, c := range f.Columns {
+			names[c.Name] = true
+		}
+	}
+	for _, node := range query.SortClause {
+		by := node.GetSortBy().GetNode()
+		if number, ok := tree.IntConst(by); ok {
+			first, last := l.front+l.stars+1, l.front+columns
+			if int(number) >= first && (l.stars > 0 || int(number) <= last) {
+				return true
+			}
+		}
+		if fields := by.GetColumnRef().GetFields(); len(fields) == 1 && names[tree.Name(fields)] {
+			return true
+		}
+	}
+	return false
+}
+
+// trailingColumns writes the arguments of the calls for each row. They have names of
+// their own, since ORDER BY name means a column of the result before one of a table.
+func (r *rewriter) trailingColumns(w *textWriter) {
+	number := 0
+	for _, s := range r.sites {
+		if s.place != place.PerRow {
+			continue
+		}
+		for slot := range s.function.Args {
+			number++
+			w.put(s.name, ", ")
+			r.cast(w, s, slot)
+			w.put(s.name, ` AS "_raisin_`, strconv.Itoa(number), `"`)
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package tree
+
+import (
+	"fmt"
+	"strings"
+
+	pg_query "github.com/pganalyze/pg_query_go/v5"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// Message is a part of a parse tree.
+type Message interface {
+	ProtoReflect() protoreflect.Message
+}
+
+// Each visits the messages of type M below n, and n itself.
+func Each[M Message](n Message, visit func(M)) {
+	Descend(n.ProtoReflect(), func(m protoreflect.Message) {
+		if v, ok := m.Interface().(M); ok {
+			visit(v)
+		}
+	})
+}
+
+// Descend visits m and every message below it.
+func Descend(m protoreflect.Message, visit func(protoreflect.Message)) {
+	DescendUnless(m, func(m protoreflect.Message) bool { visit(m); return true })
+}
+
+// DescendUnless is descend that leaves out what is below a message for which visit
+// returns false.
+func DescendUnless(m protoreflect.Message, visit func(protoreflect.Message) bool) {
+	if m.IsValid() && visit(m) {
+		eachBelow(m, func(below protoreflect.Message) { DescendUnless(below, visit) })
+	}
+}
+
+// eachBelow visits the messages that are fields of m, but not those below them.
+func eachBelow(m protoreflect.Message, visit func(protoreflect.Message)) {
+	m.Range(func(field protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		switch {
+		case field.Kind() != protoreflect.MessageKind:
+		case field.IsList():
+			list := v.List()
+			for i := range list.Len() {
+				visit(list.Get(i).Message())
+			}
+		default:
+			visit(v.Message())
+		}
+		return true
+	})
+}
+
+// Outside visits the messages below n, except those in subqueries.
+func Outside(n Message, visit func(protoreflect.Message)) {
+	DescendUnless(n.ProtoReflect(), func(m protoreflect.Message) bool {
+		if _, query := m.Interface().(*pg_query.SelectStmt); query {
+			return false
+		}
+		visit(m)
+		return true
+	})
+}
+
+// Fingerprint is equal for two expressions that are written alike.
+func Fingerprint(n Message) string {
+	var b strings.Builder
+	writeFingerprint(&b, n.ProtoReflect())
+	return b.String()
+}
+
+func writeFingerprint(b *strings.Builder, m protoreflect.Message) {
+	if !m.IsValid() {
+		return
+	}
+	fields := m.Descriptor().Fields()
+	for i := range fields.Len() {
+		field := fields.Get(i)
+		if !m.Has(field) || field.Name() == "location" {
+			continue
+		}
+		fmt.Fprintf(b, "(%d", field.Number())
+		switch v := m.Get(field); {
+		case field.IsList() && field.Kind() == protoreflect.MessageKind:
+			for j := range v.List().Len() {
+				b.WriteByte(',')
+				writeFingerprint(b, v.List().Get(j).Message())
+			}
+		case field.Kind() == protoreflect.MessageKind:
+			writeFingerprint(b, v.Message())
+		default:
+			fmt.Fprintf(b, "%q", fmt.Sprint(v.Interface()))
+		}
+		b.WriteByte(')')
+	}
+}
+
+// Location is where the text of n begins, as a byte offset in the parsed text:
+// the smallest location anywhere in it. 0 if nothing in it has one.
+func Location(n *pg_query.Node) int32 {
+	first := int32(-1)
+	Descend(n.ProtoReflect(), func(m protoreflect.Message) {
+		field := m.Descriptor().Fields().ByName("location")
+		if field == nil {
+			return
+		}
+		if at := int32(m.Get(field).Int()); first < 0 || at < first {
+			first = at
+		}
+	})
+	return max(first, 0)
+}
