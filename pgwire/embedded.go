@@ -42,33 +42,33 @@ func (s *embedded) before() drive.Verdict  { return ourTurn }
 func (s *embedded) partial() drive.Verdict { return needInput }
 
 // dispatch answers one frame. needInput means that it is done.
-func (s *embedded) dispatch(kind byte, body []byte) drive.Verdict {
-	switch kind {
+func (s *embedded) dispatch(m *wire.Message) drive.Verdict {
+	switch m.Kind {
 	case 'Q':
-		return s.extendedOrSkip(s.query, body)
+		return s.extendedOrSkip(s.query, m)
 	case 'P':
-		return s.extendedOrSkip(s.parse, body)
+		return s.extendedOrSkip(s.parse, m)
 	case 'B':
-		return s.extendedOrSkip(s.bind, body)
+		return s.extendedOrSkip(s.bind, m)
 	case 'D':
-		return s.extendedOrSkip(s.describe, body)
+		return s.extendedOrSkip(s.describe, m)
 	case 'E':
-		return s.extendedOrSkip(s.execute, body)
+		return s.extendedOrSkip(s.execute, m)
 	case 'C':
-		return s.extendedOrSkip(s.close, body)
+		return s.extendedOrSkip(s.close, m)
 	case 'H':
-		return s.extendedOrSkip(s.flushRequest, body)
+		return s.extendedOrSkip(s.flushRequest, m)
 	case 'S':
-		s.sync(body)
+		s.sync(m.Body)
 		return needInput
 	case 'X':
 		return finished
 	case 'd', 'c', 'f':
 		return needInput // what is left of a COPY that failed
 	case 'F':
-		return s.extendedOrSkip(s.functionCall, body)
+		return s.extendedOrSkip(s.functionCall, m)
 	}
-	s.report(pgerr.Fatalf(codes.ProtocolViolation, "invalid frontend message type %d", kind))
+	s.report(pgerr.Fatalf(codes.ProtocolViolation, "invalid frontend message type %d", m.Kind))
 	return finished
 }
 

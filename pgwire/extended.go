@@ -2,6 +2,7 @@ package pgwire
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -27,18 +28,14 @@ func (s *session) failSeries(err error) drive.Verdict {
 }
 
 // parse makes a prepared statement.
-func (s *session) parse(body []byte) drive.Verdict {
+func (s *session) parse(m *wire.Message) drive.Verdict {
 	s.refresh() // before the text is read, which depends on settings
-	m := wire.Body{Rest: body}
-	name, raw := s.name(&m), m.Text()
-	declared := noTypes
-	for range m.Count() {
-		declared = append(declared, datum.Type(m.Int32()))
+	name, err := s.name(m, m.Statement)
+	if err != nil {
+		return s.failSeries(err)
 	}
-	if bad := m.Done(); bad != nil {
-		return s.failSeries(bad)
-	}
-	text, err := s.view.text.FromClient(raw)
+	declared := m.Types
+	text, err := s.view.text.FromClient(m.Text)
 	if err != nil {
 		return s.failSeries(err)
 	}
@@ -111,27 +108,20 @@ func (s *session) announce(script *plan.Script) {
 	}
 }
 
-// name reads the name of a statement or portal, in the client's encoding.
-func (s *session) name(m *wire.Body) []byte {
-	raw := m.Text()
-	for _, c := range raw {
-		if c >= utf8.RuneSelf {
-			return s.convertName(m, raw)
-		}
+// name is the name of a statement or portal in UTF-8. The error is what is wrong with it, or with its message.
+func (s *session) name(m *wire.Message, raw []byte) ([]byte, error) {
+	if m.Bad != nil {
+		return nil, m.Bad
 	}
-	return raw
-}
-
-func (s *session) convertName(m *wire.Body, raw []byte) []byte {
+	if !slices.ContainsFunc(raw, func(c byte) bool { return c >= utf8.RuneSelf }) {
+		return raw, nil
+	}
 	s.refresh()
 	name, err := s.view.text.FromClient(raw)
 	if err == nil {
 		err = settings.ValidUTF8(name)
 	}
-	if err != nil && m.Bad == nil {
-		m.Bad = pgerr.From(err)
-	}
-	return name
+	return name, err
 }
 
 // maxName is how much of a name of a statement or portal counts: NAMEDATALEN - 1
@@ -188,12 +178,16 @@ func (s *session) statementOf(name []byte) (*plan.Statement, error) {
 }
 
 // bind makes a portal.
-func (s *session) bind(body []byte) drive.Verdict {
-	m := wire.Body{Rest: body}
-	portalName, statementName := s.name(&m), s.name(&m)
-	if m.Bad != nil {
-		return s.failSeries(m.Bad)
+func (s *session) bind(message *wire.Message) drive.Verdict {
+	portalName, err := s.name(message, message.Portal)
+	if err != nil {
+		return s.failSeries(err)
 	}
+	statementName, err := s.name(message, message.Statement)
+	if err != nil {
+		return s.failSeries(err)
+	}
+	m := wire.Body{Rest: message.Rest}
 	st, err := s.statementOf(statementName)
 	if err != nil {
 		return s.failSeries(err)
@@ -435,20 +429,26 @@ func (s *session) target(st *plan.Statement) (*plan.Statement, error) {
 	return nil, errStackDepth
 }
 
+// objectName is the name in a Describe or a Close.
+func (s *session) objectName(m *wire.Message) ([]byte, error) {
+	if m.Object == 'P' {
+		return s.name(m, m.Portal)
+	}
+	return s.name(m, m.Statement)
+}
+
 // describe tells about a statement or a portal.
-func (s *session) describe(body []byte) drive.Verdict {
-	m := wire.Body{Rest: body}
-	kind, name := m.Byte(), s.name(&m)
-	if bad := m.Done(); bad != nil {
-		return s.failSeries(bad)
+func (s *session) describe(m *wire.Message) drive.Verdict {
+	name, err := s.objectName(m)
+	if err != nil {
+		return s.failSeries(err)
 	}
 	s.beginImplicit()
 	s.refresh()
 	var st *plan.Statement
 	var p *portal
 	var result wire.Formats
-	var err error
-	switch kind {
+	switch m.Object {
 	case 'S':
 		st, err = s.statementOf(name)
 	case 'P':
@@ -456,7 +456,7 @@ func (s *session) describe(body []byte) drive.Verdict {
 			st, result = p.bound, p.formats
 		}
 	default:
-		err = pgerr.Newf(codes.ProtocolViolation, "invalid DESCRIBE message subtype %d", kind)
+		err = pgerr.Newf(codes.ProtocolViolation, "invalid DESCRIBE message subtype %d", m.Object)
 	}
 	if err != nil {
 		return s.failSeries(err)
@@ -465,7 +465,7 @@ func (s *session) describe(body []byte) drive.Verdict {
 	if s.txState() == wire.FailedBlock && columns != nil {
 		return s.failSeries(errAborted)
 	}
-	if kind == 'S' {
+	if m.Object == 'S' {
 		s.client.Out.ParameterDescription(st.Params)
 	}
 	target, err := s.target(st)
@@ -480,11 +480,10 @@ func (s *session) describe(body []byte) drive.Verdict {
 }
 
 // execute runs a portal.
-func (s *session) execute(body []byte) drive.Verdict {
-	m := wire.Body{Rest: body}
-	name, maxRows := s.name(&m), m.Int32()
-	if bad := m.Done(); bad != nil {
-		return s.failSeries(bad)
+func (s *session) execute(m *wire.Message) drive.Verdict {
+	name, err := s.name(m, m.Portal)
+	if err != nil {
+		return s.failSeries(err)
 	}
 	p, err := s.portalOf(name)
 	if err != nil {
@@ -502,7 +501,7 @@ func (s *session) execute(body []byte) drive.Verdict {
 	if s.txState() == wire.FailedBlock && !p.bound.EndsTransaction() {
 		return s.failSeries(errAborted)
 	}
-	if err := s.runPortal(p, int(max(maxRows, 0)), false); err != nil {
+	if err := s.runPortal(p, int(max(m.MaxRows, 0)), false); err != nil {
 		return s.failSeries(err)
 	}
 	s.tx.pipelined = true
@@ -516,23 +515,22 @@ func (s *session) calls(st *plan.Statement) bool {
 }
 
 // close drops a statement or a portal; one that does not exist is no error.
-func (s *session) close(body []byte) drive.Verdict {
-	m := wire.Body{Rest: body}
-	kind, name := m.Byte(), s.name(&m)
-	if bad := m.Done(); bad != nil {
-		return s.failSeries(bad)
+func (s *session) close(m *wire.Message) drive.Verdict {
+	name, err := s.objectName(m)
+	if err != nil {
+		return s.failSeries(err)
 	}
 	switch {
-	case kind == 'S' && len(name) == 0:
+	case m.Object == 'S' && len(name) == 0:
 		s.objects.unnamed = nil
-	case kind == 'S':
+	case m.Object == 'S':
 		s.dropStatement(string(nameKey(name)))
-	case kind == 'P':
+	case m.Object == 'P':
 		if p, err := s.portalOf(name); err == nil {
 			s.dropPortal(p)
 		}
 	default:
-		return s.failSeries(pgerr.Newf(codes.ProtocolViolation, "invalid CLOSE message subtype %d", kind))
+		return s.failSeries(pgerr.Newf(codes.ProtocolViolation, "invalid CLOSE message subtype %d", m.Object))
 	}
 	s.client.Out.CloseComplete()
 	return needInput

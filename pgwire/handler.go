@@ -26,7 +26,7 @@ type handler interface {
 	// partial looks at a frame that has not arrived as a whole.
 	partial() drive.Verdict
 	// dispatch answers one frame. needInput means that it is done.
-	dispatch(kind byte, body []byte) drive.Verdict
+	dispatch(m *wire.Message) drive.Verdict
 	// consult does what stands between a frame and its answer. If it says false the session is over.
 	consult(v drive.Verdict) bool
 

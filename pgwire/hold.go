@@ -32,7 +32,7 @@ func (s *proxied) hold(kind byte, body []byte) drive.Verdict {
 		return needCall
 	}
 	s.settingsStale = true
-	if s.procedures.mayCommit(kind, body, s.view.standard) {
+	if s.procedures.mayCommit(&s.message, s.view.standard) {
 		s.unit.keep()
 	}
 	switch {

@@ -51,11 +51,12 @@ func (s *proxied) startBind(have []byte) drive.Verdict {
 	if bytes.Count(have, []byte{0}) < 2 {
 		return needInput
 	}
-	m := wire.Body{Rest: have}
-	portal, statement := s.known(m.Text()), m.Text()
-	if namesOurs('B', have) || s.isOurs('S', s.known(statement)) {
+	m := &s.message
+	m.Decode('B', have)
+	if isReserved(m.Portal) || isReserved(m.Statement) || s.hasStatementOf(m) {
 		return needInput
 	}
+	portal, statement := s.known(m.Portal), m.Statement
 	if v := s.settlePortals('B'); v != ourTurn {
 		return v
 	}
@@ -68,7 +69,8 @@ func (s *proxied) startBind(have []byte) drive.Verdict {
 
 // replacePortal forgets the unnamed portal of ours when a relayed Bind makes another. One
 // with a name cannot be replaced; what is wrong with the statement is said before that.
-func (s *proxied) replacePortal(name, statement []byte) drive.Verdict {
+func (s *proxied) replacePortal(portal, statement []byte) drive.Verdict {
+	name := s.known(portal)
 	switch {
 	case len(name) == 0:
 		s.closeUpstream(&s.objects.unnamedPortal)

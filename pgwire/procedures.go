@@ -23,13 +23,12 @@ func (p *procedures) statement(name []byte) bool {
 }
 
 // note takes account of a message that goes upstream.
-func (p *procedures) note(kind byte, body []byte, standard bool) {
-	m := wire.Body{Rest: body}
-	switch kind {
+func (p *procedures) note(m *wire.Message, standard bool) {
+	switch m.Kind {
 	case 'P':
-		p.parse(m.Text(), m.Text(), standard)
+		p.parse(m.Statement, m.Text, standard)
 	case 'B':
-		p.bind(m.Text(), m.Text())
+		p.bind(m.Portal, m.Statement)
 	}
 }
 
@@ -60,13 +59,12 @@ func (p *procedures) bind(portal, statement []byte) {
 }
 
 // mayCommit says whether a message runs such a one.
-func (p *procedures) mayCommit(kind byte, body []byte, standard bool) bool {
-	m := wire.Body{Rest: body}
-	switch kind {
+func (p *procedures) mayCommit(m *wire.Message, standard bool) bool {
+	switch m.Kind {
 	case 'E':
-		return p.portals[string(nameKey(m.Text()))]
+		return p.portals[string(nameKey(m.Portal))]
 	case 'Q':
-		return sqltext.MayCommit(string(m.Text()), standard)
+		return sqltext.MayCommit(string(m.Text), standard)
 	}
 	return false
 }

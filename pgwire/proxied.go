@@ -76,7 +76,7 @@ func (s *proxied) before() drive.Verdict {
 
 func (s *proxied) partial() drive.Verdict { return s.startLong() }
 
-func (s *proxied) dispatch(kind byte, body []byte) drive.Verdict { return s.route(kind, body) }
+func (s *proxied) dispatch(m *wire.Message) drive.Verdict { return s.route(m) }
 
 // consult does what stands between a frame and its answer. An error of it ends the session.
 func (s *proxied) consult(v drive.Verdict) bool {

@@ -16,16 +16,14 @@ import (
 
 // query answers a simple query: all statements of a text, in one implicit
 // transaction unless they say otherwise, up to the first error.
-func (s *session) query(body []byte) drive.Verdict {
+func (s *session) query(m *wire.Message) drive.Verdict {
 	s.refresh() // before the text is read, which depends on settings
-	m := wire.Body{Rest: body}
-	raw := m.Text()
-	if bad := m.Done(); bad != nil {
-		s.fail(bad)
+	if m.Bad != nil {
+		s.fail(m.Bad)
 		s.ready()
 		return needInput
 	}
-	text, err := s.view.text.FromClient(raw)
+	text, err := s.view.text.FromClient(m.Text)
 	if err != nil {
 		s.fail(err)
 		s.ready()

@@ -12,7 +12,6 @@ import (
 	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner/local"
 	"raisinproxy/planner/plan"
-	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
@@ -21,62 +20,57 @@ import (
 // owes first, and says in which transaction we are.
 
 // route answers one frame, or sends it on.
-func (s *proxied) route(kind byte, body []byte) drive.Verdict {
+func (s *proxied) route(m *wire.Message) drive.Verdict {
 	switch {
-	case s.skipping && kind != 'S' && kind != 'X':
+	case s.skipping && m.Kind != 'S' && m.Kind != 'X':
 		return needInput
-	case kind != 'X' && (s.replicates || s.up.Copying()):
-		return s.relay(kind, body)
+	case m.Kind != 'X' && (s.replicates || s.up.Copying()):
+		return s.relay(m.Kind, m.Body)
 	}
-	if v := s.settlePortals(kind); v != ourTurn {
+	if v := s.settlePortals(m.Kind); v != ourTurn {
 		return v
 	}
 	s.takeOverDropped()
-	if namesOurs(kind, body) {
+	if isReserved(m.Portal) || isReserved(m.Statement) {
 		if v := s.turn(false); v != ourTurn {
 			return v
 		}
 		return s.failSeries(errReservedName)
 	}
-	switch kind {
+	switch m.Kind {
 	case 'd', 'c', 'f':
 		if !s.up.IsOpened() {
 			return needInput // left of a COPY that failed
 		}
 	case 'Q':
-		return s.routeQuery(body)
+		return s.routeQuery(m)
 	case 'P':
-		return s.routeParse(body)
+		return s.routeParse(m)
 	case 'B':
-		m := wire.Body{Rest: body}
-		portal, statement := s.known(m.Text()), m.Text()
-		ours := s.isOurs('S', s.known(statement))
+		ours := s.hasStatementOf(m)
 		if !ours {
-			if v := s.replacePortal(portal, statement); v != ourTurn {
+			if v := s.replacePortal(m.Portal, m.Statement); v != ourTurn {
 				return v
 			}
 		}
-		return s.routeBind(portal, body, ours)
+		return s.routeBind(m, ours)
 	case 'E':
-		m := wire.Body{Rest: body}
-		return s.routeNamed(kind, body, s.isOurs('P', s.known(m.Text())), s.execute)
+		return s.routeNamed(m, s.hasPortalOf(m), s.execute)
 	case 'D':
-		m := wire.Body{Rest: body}
-		return s.routeNamed(kind, body, s.isOurs(m.Byte(), s.known(m.Text())), s.describe)
+		return s.routeNamed(m, s.hasObjectOf(m), s.describe)
 	case 'C':
-		m := wire.Body{Rest: body}
-		return s.routeNamed(kind, body, s.isOurs(m.Byte(), s.known(m.Text())), s.close)
+		return s.routeNamed(m, s.hasObjectOf(m), s.close)
 	case 'S':
-		return s.routeSync(body)
+		return s.routeSync(m.Body)
 	case 'H':
 		s.sendAll()
-		if len(body) == 0 {
+		if len(m.Body) == 0 {
 			return s.routeFlush()
 		}
 	case 'X':
 		return finished
 	}
-	return s.relay(kind, body)
+	return s.relay(m.Kind, m.Body)
 }
 
 // takeOverDropped drops our statements if the upstream has dropped all of them.
@@ -89,24 +83,8 @@ func (s *proxied) takeOverDropped() {
 
 var errReservedName = pgerr.Newf(codes.ReservedName, "names of statements and portals that begin with \"%s\" are reserved", upstream.Reserved)
 
-// namesOurs says whether a message is about a statement or portal of our own in the
-// upstream, which a client may not touch.
-func namesOurs(kind byte, body []byte) bool {
-	switch kind {
-	case 'D', 'C':
-		body = body[min(1, len(body)):]
-	case 'B':
-		m := wire.Body{Rest: body}
-		if bytes.HasPrefix(m.Text(), []byte(upstream.Reserved)) {
-			return true
-		}
-		body = m.Rest
-	case 'P', 'E':
-	default:
-		return false
-	}
-	return bytes.HasPrefix(body, []byte(upstream.Reserved))
-}
+// isReserved says whether a name is one of the proxy's own in the upstream, which a client may not touch.
+func isReserved(name []byte) bool { return bytes.HasPrefix(name, []byte(upstream.Reserved)) }
 
 // routeFlush sends a Flush on if there is anything of its series to flush.
 func (s *proxied) routeFlush() drive.Verdict {
@@ -119,17 +97,27 @@ func (s *proxied) routeFlush() drive.Verdict {
 	return needInput
 }
 
-// isOurs says whether a prepared statement or a portal of that name is kept here.
-func (s *proxied) isOurs(kind byte, name []byte) bool {
-	switch {
-	case kind == 'S' && len(name) == 0:
+// hasStatementOf says whether the prepared statement that a message names is kept here, hasPortalOf whether its portal is.
+func (s *proxied) hasStatementOf(m *wire.Message) bool {
+	if len(m.Statement) == 0 {
 		return s.objects.unnamed != nil || s.unnamedVoid
-	case kind == 'S':
-		return s.objects.statements[string(nameKey(name))] != nil
-	case len(name) == 0:
+	}
+	return s.objects.statements[string(nameKey(s.known(m.Statement)))] != nil
+}
+
+func (s *proxied) hasPortalOf(m *wire.Message) bool {
+	if len(m.Portal) == 0 {
 		return s.objects.unnamedPortal.state != portalAbsent || s.portalVoid
 	}
-	return s.objects.portals[string(nameKey(name))] != nil
+	return s.objects.portals[string(nameKey(s.known(m.Portal)))] != nil
+}
+
+// hasObjectOf is one of them, for a message that names either.
+func (s *proxied) hasObjectOf(m *wire.Message) bool {
+	if m.Object == 'S' {
+		return s.hasStatementOf(m)
+	}
+	return s.hasPortalOf(m)
 }
 
 // known is a name as ours are kept, in UTF-8.
@@ -147,27 +135,26 @@ func (s *proxied) known(raw []byte) []byte {
 }
 
 // routeNamed answers a message about a statement or portal of ours.
-func (s *proxied) routeNamed(kind byte, body []byte, ours bool, answer func([]byte) drive.Verdict) drive.Verdict {
+func (s *proxied) routeNamed(m *wire.Message, ours bool, answer func(*wire.Message) drive.Verdict) drive.Verdict {
 	if !ours {
-		return s.relay(kind, body)
+		return s.relay(m.Kind, m.Body)
 	}
 	var v drive.Verdict
-	if kind == 'E' && s.asksUpstream(body) {
+	if m.Kind == 'E' && s.asksUpstream(m) {
 		v = s.mixedTurn()
 	} else {
-		v = s.turn(kind == 'E' || kind == 'B')
+		v = s.turn(m.Kind == 'E' || m.Kind == 'B')
 	}
 	if v != ourTurn {
 		return v
 	}
-	return answer(body)
+	return answer(m)
 }
 
 // asksUpstream says whether an Execute runs a statement that the upstream has a part in, or
 // that may have to ask it: anything but a query of ours.
-func (s *proxied) asksUpstream(body []byte) bool {
-	m := wire.Body{Rest: body}
-	p, err := s.portalOf(s.known(m.Text()))
+func (s *proxied) asksUpstream(m *wire.Message) bool {
+	p, err := s.portalOf(s.known(m.Portal))
 	return err == nil && (s.up.IsOpened() && !isSelect(p.bound) || s.involved(p.bound))
 }
 
@@ -176,7 +163,7 @@ func (s *proxied) relay(kind byte, body []byte) drive.Verdict {
 	if !s.up.IsOpened() {
 		return needUpstream
 	}
-	s.procedures.note(kind, body, s.view.standard)
+	s.procedures.note(&s.message, s.view.standard)
 	if s.holding() {
 		return s.hold(kind, body)
 	}
@@ -209,11 +196,10 @@ func (s *proxied) relayText(kind byte, before []byte, text string, after []byte)
 }
 
 // routeQuery looks whether a simple query is ours.
-func (s *proxied) routeQuery(body []byte) drive.Verdict {
-	m := wire.Body{Rest: body}
-	raw := m.Text()
-	if m.Done() != nil {
-		return s.relay('Q', body) // the upstream knows what is wrong with it
+func (s *proxied) routeQuery(m *wire.Message) drive.Verdict {
+	raw := m.Text
+	if m.Bad != nil {
+		return s.relay('Q', m.Body) // the upstream knows what is wrong with it
 	}
 	script, v := s.routeText(raw, plan.Options{})
 	switch {
@@ -222,7 +208,7 @@ func (s *proxied) routeQuery(body []byte) drive.Verdict {
 	case script == nil:
 		s.forgetUnnamed()
 		s.unnamedVoid, s.portalVoid = false, false // it drops the upstream's itself
-		return s.relay('Q', body)
+		return s.relay('Q', m.Body)
 	}
 	if branch, ok := script.UseBranch(); ok && branch != "" {
 		return s.relayText('Q', nil, useBranch(branch), nil)
@@ -257,7 +243,7 @@ func (s *proxied) routeQuery(body []byte) drive.Verdict {
 		return needCall // the upstream may have to be asked
 	}
 	if s.view.text.Converts() {
-		return s.query(body)
+		return s.query(m)
 	}
 	return s.answerQuery(raw, script)
 }
@@ -284,22 +270,16 @@ func (s *proxied) forgetUnnamed() {
 	s.objects.unnamedPortal.state, s.portalVoid = portalAbsent, s.up.IsOpened()
 }
 
-func (s *proxied) routeParse(body []byte) drive.Verdict {
-	m := wire.Body{Rest: body}
-	name, raw := m.Text(), m.Text()
-	rest := m.Rest
-	declared := noTypes
-	for range m.Count() {
-		declared = append(declared, datum.Type(m.Int32()))
+func (s *proxied) routeParse(m *wire.Message) drive.Verdict {
+	if m.Bad != nil {
+		return s.relay('P', m.Body)
 	}
-	if m.Done() != nil {
-		return s.relay('P', body)
-	}
+	name, raw, declared := m.Statement, m.Text, m.Types
 	script, v := s.routeText(raw, plan.Options{Prepared: true, Types: declared})
 	switch {
 	case v != needInput:
 		return v
-	case script == nil && len(name) > 0 && s.isOurs('S', name):
+	case script == nil && len(name) > 0 && s.hasStatementOf(m):
 		if v := s.mixedTurn(); v != ourTurn {
 			return v
 		}
@@ -310,10 +290,10 @@ func (s *proxied) routeParse(body []byte) drive.Verdict {
 		} else {
 			s.up.NameStatement()
 		}
-		return s.relay('P', body)
+		return s.relay('P', m.Body)
 	}
 	if branch, ok := script.UseBranch(); ok && branch != "" {
-		return s.relayText('P', name, useBranch(branch), rest)
+		return s.relayText('P', name, useBranch(branch), m.Rest)
 	}
 	if len(script.Statements) == 1 && mixed(script.Statements[0]) != nil && s.txState() != wire.FailedBlock {
 		if v := s.mixedTurn(); v != ourTurn {
@@ -325,7 +305,7 @@ func (s *proxied) routeParse(body []byte) drive.Verdict {
 	if len(name) > 0 && !s.blocking && s.up.Marks().Named {
 		return needCall // it is asked whether it has that name
 	}
-	return s.parse(body)
+	return s.parse(m)
 }
 
 // routeSync ends a series: where it began.

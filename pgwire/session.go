@@ -56,6 +56,7 @@ type session struct {
 	// wait for something other than the client.
 	callCtx  context.Context
 	blocking bool
+	message  wire.Message // scratch: the frame at the head, decoded
 	// headTaken: the frame that is being answered is no longer in the input.
 	headTaken bool
 }

@@ -52,7 +52,7 @@ func (s *session) step() drive.Verdict {
 		if s.unit.open() && !s.mayWait(true) {
 			return needCall // if it fails something is to be given back
 		}
-		if v := s.handler.dispatch(kind, body); v != needInput {
+		if v := s.dispatch(kind, body); v != needInput {
 			return v
 		}
 		s.answered(body)
@@ -69,10 +69,10 @@ func (s *session) once() drive.Verdict {
 	if !ok {
 		return needInput
 	}
-	v := s.handler.dispatch(kind, body)
+	v := s.dispatch(kind, body)
 	if v == needPlan { // the cache does not keep every plan, and the next look would not find it
 		s.plan()
-		v = s.handler.dispatch(kind, body)
+		v = s.dispatch(kind, body)
 	}
 	if v == needInput {
 		s.answered(body)
@@ -99,11 +99,17 @@ func (s *session) takeHead() {
 	}
 }
 
+// dispatch answers one frame. needInput means that it is done.
+func (s *session) dispatch(kind byte, body []byte) drive.Verdict {
+	s.message.Decode(kind, body)
+	return s.handler.dispatch(&s.message)
+}
+
 var errFormat = pgerr.Newf(codes.ProtocolViolation, "invalid message format")
 
 // flushRequest makes everything so far due.
-func (s *session) flushRequest(body []byte) drive.Verdict {
-	if len(body) > 0 {
+func (s *session) flushRequest(m *wire.Message) drive.Verdict {
+	if len(m.Body) > 0 {
 		return s.failSeries(errFormat)
 	}
 	s.sendAll()
@@ -111,16 +117,16 @@ func (s *session) flushRequest(body []byte) drive.Verdict {
 }
 
 // extendedOrSkip drops a frame if an earlier one of its series failed.
-func (s *session) extendedOrSkip(answer func([]byte) drive.Verdict, body []byte) drive.Verdict {
+func (s *session) extendedOrSkip(answer func(*wire.Message) drive.Verdict, m *wire.Message) drive.Verdict {
 	if s.skipping {
 		return needInput
 	}
-	return answer(body)
+	return answer(m)
 }
 
 // functionCall refuses the fast-path call of old clients.
-func (s *session) functionCall(body []byte) drive.Verdict {
-	m := wire.Body{Rest: body}
+func (s *session) functionCall(message *wire.Message) drive.Verdict {
+	m := wire.Body{Rest: message.Body}
 	m.Int32() // the function
 	wire.ReadFormats(&m, nil)
 	for range m.Count() {

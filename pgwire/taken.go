@@ -97,9 +97,9 @@ func (s *proxied) prepareTaken(st *plan.Statement) error {
 
 // routeBind is a Bind of a statement of ours or not, to a portal whose name no other of ours
 // has.
-func (s *proxied) routeBind(portal, body []byte, ours bool) drive.Verdict {
+func (s *proxied) routeBind(m *wire.Message, ours bool) drive.Verdict {
 	switch {
-	case len(portal) == 0:
+	case len(m.Portal) == 0:
 	case !ours:
 		s.up.NamePortal()
 	case s.up.Marks().Portals && !s.blocking:
@@ -108,7 +108,7 @@ func (s *proxied) routeBind(portal, body []byte, ours bool) drive.Verdict {
 		}
 		return needCall // the upstream is asked whether it has that name
 	}
-	return s.routeNamed('B', body, ours, s.bind)
+	return s.routeNamed(m, ours, s.bind)
 }
 
 func errPortalExists(name []byte) error {
