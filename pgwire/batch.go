@@ -58,7 +58,7 @@ func (b *batch) commit() error {
 
 func (b *batch) run(script *plan.Script) error {
 	if b.s.up.IsOpen() {
-		if err := b.leaveSeries(); err != nil {
+		if err := b.leavePipeline(); err != nil {
 			return err
 		}
 	}
@@ -80,31 +80,31 @@ func (b *batch) run(script *plan.Script) error {
 	return nil
 }
 
-// leaveSeries ends a series that the client has begun and not ended: the query is part of
+// leavePipeline ends a pipeline that the client has begun and not ended: the query is part of
 // its transaction. Nothing tells whether that is a block but the warning of a BEGIN
 // within one. A session that hears no warnings is refused: what it has begun must not be
 // committed by us.
-func (b *batch) leaveSeries() error {
-	level, warned, refused, err := b.runInSeries("SHOW client_min_messages") // a query would take a snapshot
+func (b *batch) leavePipeline() error {
+	level, warned, refused, err := b.runInPipeline("SHOW client_min_messages") // a query would take a snapshot
 	if err == nil && level == "error" {
-		return errors.Join(errMuteSeries, b.s.conv.Abort())
+		return errors.Join(errMutePipeline, b.s.conv.Abort())
 	}
 	if err == nil && !refused {
-		_, warned, refused, err = b.runInSeries("BEGIN")
+		_, warned, refused, err = b.runInPipeline("BEGIN")
 	}
 	if err != nil {
 		return err
 	}
 	b.hidden = !warned && !refused
-	return b.s.closeSeries()
+	return b.s.closePipeline()
 }
 
-var errMuteSeries = pgerr.Newf(codes.FeatureNotSupported, "a query with a raisin_ function amid a series needs client_min_messages below error").
-	WithHint("End the series with Sync first.")
+var errMutePipeline = pgerr.Newf(codes.FeatureNotSupported, "a query with a raisin_ function amid a pipeline needs client_min_messages below error").
+	WithHint("End the pipeline with Sync first.")
 
-// runInSeries runs a command in the open series, and tells the first value of its result,
-// whether it had a warning, and whether the series has failed, by it or before.
-func (b *batch) runInSeries(sql string) (value string, warned, refused bool, err error) {
+// runInPipeline runs a command in the open pipeline, and tells the first value of its result,
+// whether it had a warning, and whether the pipeline has failed, by it or before.
+func (b *batch) runInPipeline(sql string) (value string, warned, refused bool, err error) {
 	err = b.s.conv.Say(upstream.Part{
 		Messages: upstream.Run(upstream.Control, sql, nil, nil),
 		Notice:   func([]byte) { warned = true },
@@ -148,7 +148,7 @@ func (b *batch) failed(err error) error {
 	abort := b.s.mustAbort
 	b.s.mustAbort = false
 	if b.s.up.IsOpen() {
-		if err := b.s.closeSeries(); err != nil {
+		if err := b.s.closePipeline(); err != nil {
 			return err
 		}
 	}
@@ -170,7 +170,7 @@ func (b *batch) statement(st *plan.Statement) error {
 		}
 	}
 	if b.s.involved(st) {
-		return b.mixed(st)
+		return b.split(st)
 	}
 	if st.Mentions || b.s.isOurStatement(st) {
 		b.s.beginImplicit()
@@ -185,12 +185,12 @@ func (b *batch) statement(st *plan.Statement) error {
 	return b.relay(st.Text, st.Start)
 }
 
-// mixed runs a statement that the upstream has a part in, within the transaction.
-func (b *batch) mixed(st *plan.Statement) error {
-	if err := b.s.runMixedQuery(st); err != nil {
+// splitOf runs a statement that the upstream has a part in, within the transaction.
+func (b *batch) split(st *plan.Statement) error {
+	if err := b.s.runSplitQuery(st); err != nil {
 		return err
 	}
-	return b.s.closeSeries()
+	return b.s.closePipeline()
 }
 
 // transaction is a transaction command in a transaction that the client did not begin.

@@ -13,7 +13,7 @@
 //
 //	server.go       accepting, the table of sessions, cancel requests, the end
 //	startup.go      from the first byte to ReadyForQuery; tls.go, secure connections
-//	login.go        who a client is; throttle.go, whose turn it is to be judged; entrance.go, how many log in at once
+//	login.go        who a client is; throttle.go, whose turn it is to be judged; loginQueue.go, how many log in at once
 //	session.go      a session, and how it is driven; view.go, its settings; objects.go and kept.go, what it keeps under names
 //	step.go         the fast path: answers the frames that are there, without I/O
 //	query.go        the simple query
@@ -29,16 +29,16 @@
 //	upstream.go     greeting clients as it does, and giving it up; opening.go, opening it in time, and in which scope
 //	processids.go   the ids that clients are told
 //	route.go        what of a client's messages is answered here; route_text.go, which texts are
-//	turn.go         when an answer has its turn; facts.go, what calls depend on; taken.go, names in use on either side
-//	held.go         BEGIN while the upstream is not open
+//	turn.go         when an answer has its turn; callfacts.go, what calls depend on; taken.go, names in use on either side
+//	deferredbegin.go  BEGIN while the upstream is not open
 //	hold.go         a pipeline in which calls have taken something; commit.go, a COMMIT that fails then; procedures.go,
 //	                what may have committed amid it
 //	long.go         messages that pass while they arrive
-//	stale.go        the session's portals there, closed before anything else runs
-//	mixed.go        statements that both have a part in; mixed_rows.go, their rows; certain.go, what they rest on; probe.go,
+//	pendingcloses.go  the session's portals there, closed before anything else runs
+//	split.go        statements that both have a part in; splitrows.go, their rows; certain.go, what they rest on; probe.go,
 //	                what they mean; prepare.go, SQL's PREPARE and EXECUTE of them
 //	batch.go        several statements in one query; reported.go, what they changed
-//	exchange.go     the session as a Conversation sees it; series.go, pipelines that the proxy opened
+//	exchange.go     the session as a Conversation sees it; pipeline.go, pipelines that the proxy opened
 //
 // # The life of a connection
 //

@@ -54,7 +54,7 @@ func (s *proxied) copyIn() error {
 }
 
 func (s *proxied) readCopy() error {
-	s.takeHead()
+	s.consumeFrame()
 	for s.up.Copying() {
 		kind, body, ok, bad := s.client.In.Peek()
 		switch {

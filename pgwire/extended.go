@@ -19,9 +19,9 @@ import (
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
-// failSeries answers an error in the extended protocol: what follows is dropped
+// failPipeline answers an error in the extended protocol: what follows is dropped
 // up to Sync.
-func (s *session) failSeries(err error) drive.Verdict {
+func (s *session) failPipeline(err error) drive.Verdict {
 	s.fail(err)
 	s.skipping = true
 	return needInput
@@ -32,19 +32,19 @@ func (s *session) parse(m *wire.Message) drive.Verdict {
 	s.refresh() // before the text is read, which depends on settings
 	name, err := s.name(m, m.Statement)
 	if err != nil {
-		return s.failSeries(err)
+		return s.failPipeline(err)
 	}
 	declared := m.Types
 	text, err := s.view.text.FromClient(m.Text)
 	if err != nil {
-		return s.failSeries(err)
+		return s.failPipeline(err)
 	}
 	script, ok := s.lookup(s.read(text), plan.Options{Prepared: true, Types: declared})
 	if !ok {
 		return needPlan
 	}
 	st, err := s.prepared(script, declared)
-	asks := err == nil && mixed(st) != nil
+	asks := err == nil && splitOf(st) != nil
 	if asks {
 		if v := s.handler.turnToAsk(); v != ourTurn {
 			return v
@@ -60,12 +60,12 @@ func (s *session) parse(m *wire.Message) drive.Verdict {
 		st, err = s.handler.probe(st, declared)
 	}
 	if err != nil {
-		return s.failSeries(err)
+		return s.failPipeline(err)
 	}
 	if len(name) == 0 {
 		s.objects.unnamed = st
 	} else if err := s.keep(string(name), st); err != nil {
-		return s.failSeries(err)
+		return s.failPipeline(err)
 	}
 	s.client.Out.ParseComplete()
 	return needInput
@@ -181,39 +181,39 @@ func (s *session) statementOf(name []byte) (*plan.Statement, error) {
 func (s *session) bind(message *wire.Message) drive.Verdict {
 	portalName, err := s.name(message, message.Portal)
 	if err != nil {
-		return s.failSeries(err)
+		return s.failPipeline(err)
 	}
 	statementName, err := s.name(message, message.Statement)
 	if err != nil {
-		return s.failSeries(err)
+		return s.failPipeline(err)
 	}
 	m := wire.Body{Rest: message.Rest}
 	st, err := s.statementOf(statementName)
 	if err != nil {
-		return s.failSeries(err)
+		return s.failPipeline(err)
 	}
 	s.beginImplicit()
 	s.refresh()
 	values, err := s.parameterList(&m, st, statementName)
 	if err != nil {
-		return s.failSeries(err)
+		return s.failPipeline(err)
 	}
 	if s.txState() == wire.FailedBlock && !st.EndsTransaction() {
-		return s.failSeries(errAborted)
+		return s.failPipeline(errAborted)
 	}
 	if err := s.authorize(st); err != nil {
-		return s.failSeries(err)
+		return s.failPipeline(err)
 	}
 	if len(portalName) == 0 {
 		s.handler.shadowPortal()
 	}
 	p, err := s.newPortal(portalName, st)
 	if err != nil {
-		return s.failSeries(err)
+		return s.failPipeline(err)
 	}
 	if err := s.fillPortal(p, &m, values); err != nil {
 		s.dropPortal(p)
-		return s.failSeries(err)
+		return s.failPipeline(err)
 	}
 	if p != &s.objects.unnamedPortal {
 		p.kept = portalBytes(p)
@@ -290,8 +290,8 @@ func (s *session) portalOf(name []byte) (*portal, error) {
 
 // fillPortal reads the parameter values and the result formats.
 func (s *session) fillPortal(p *portal, m *wire.Body, values parameterValues) error {
-	if mixed(p.bound) != nil {
-		return s.fillMixed(p, m, values)
+	if splitOf(p.bound) != nil {
+		return s.fillRaw(p, m, values)
 	}
 	for i := range values.count {
 		before := m.Rest
@@ -324,8 +324,8 @@ func (s *session) readResultFormats(p *portal, m *wire.Body) error {
 	return nil
 }
 
-// fillMixed keeps the parameters as they are, for the upstream to read.
-func (s *session) fillMixed(p *portal, m *wire.Body, values parameterValues) error {
+// fillRaw keeps the parameters as they are, for the upstream to read.
+func (s *session) fillRaw(p *portal, m *wire.Body, values parameterValues) error {
 	for i := range values.count {
 		v := wire.RawValue{Format: values.formats.Of(i)}
 		if length := m.Int32(); length != -1 {
@@ -441,7 +441,7 @@ func (s *session) objectName(m *wire.Message) ([]byte, error) {
 func (s *session) describe(m *wire.Message) drive.Verdict {
 	name, err := s.objectName(m)
 	if err != nil {
-		return s.failSeries(err)
+		return s.failPipeline(err)
 	}
 	s.beginImplicit()
 	s.refresh()
@@ -459,11 +459,11 @@ func (s *session) describe(m *wire.Message) drive.Verdict {
 		err = pgerr.Newf(codes.ProtocolViolation, "invalid DESCRIBE message subtype %d", m.Object)
 	}
 	if err != nil {
-		return s.failSeries(err)
+		return s.failPipeline(err)
 	}
 	columns := s.columnsOf(st)
 	if s.txState() == wire.FailedBlock && columns != nil {
-		return s.failSeries(errAborted)
+		return s.failPipeline(errAborted)
 	}
 	if m.Object == 'S' {
 		s.client.Out.ParameterDescription(st.Params)
@@ -483,11 +483,11 @@ func (s *session) describe(m *wire.Message) drive.Verdict {
 func (s *session) execute(m *wire.Message) drive.Verdict {
 	name, err := s.name(m, m.Portal)
 	if err != nil {
-		return s.failSeries(err)
+		return s.failPipeline(err)
 	}
 	p, err := s.portalOf(name)
 	if err != nil {
-		return s.failSeries(err)
+		return s.failPipeline(err)
 	}
 	if p.state == portalReady && (!s.mayWait(s.calls(p.bound)) || !s.mayCompute(p.bound)) {
 		return needCall
@@ -499,10 +499,10 @@ func (s *session) execute(m *wire.Message) drive.Verdict {
 		return needInput
 	}
 	if s.txState() == wire.FailedBlock && !p.bound.EndsTransaction() {
-		return s.failSeries(errAborted)
+		return s.failPipeline(errAborted)
 	}
 	if err := s.runPortal(p, int(max(m.MaxRows, 0)), false); err != nil {
-		return s.failSeries(err)
+		return s.failPipeline(err)
 	}
 	s.tx.pipelined = true
 	return needInput
@@ -518,7 +518,7 @@ func (s *session) calls(st *plan.Statement) bool {
 func (s *session) close(m *wire.Message) drive.Verdict {
 	name, err := s.objectName(m)
 	if err != nil {
-		return s.failSeries(err)
+		return s.failPipeline(err)
 	}
 	switch {
 	case m.Object == 'S' && len(name) == 0:
@@ -530,13 +530,13 @@ func (s *session) close(m *wire.Message) drive.Verdict {
 			s.dropPortal(p)
 		}
 	default:
-		return s.failSeries(pgerr.Newf(codes.ProtocolViolation, "invalid CLOSE message subtype %d", m.Object))
+		return s.failPipeline(pgerr.Newf(codes.ProtocolViolation, "invalid CLOSE message subtype %d", m.Object))
 	}
 	s.client.Out.CloseComplete()
 	return needInput
 }
 
-// sync ends a series, and the implicit transaction that it was.
+// sync ends a pipeline, and the implicit transaction that it was.
 func (s *session) sync(body []byte) {
 	switch {
 	case len(body) > 0:
@@ -548,8 +548,8 @@ func (s *session) sync(body []byte) {
 	s.ready()
 }
 
-// mixed is the plan of a statement that the upstream has a part in; nil for any other.
-func mixed(st *plan.Statement) *rewrite.Split {
+// splitOf is the plan of a statement that the upstream has a part in; nil for any other.
+func splitOf(st *plan.Statement) *rewrite.Split {
 	m, _ := st.Action.(*rewrite.Split)
 	return m
 }

@@ -10,7 +10,7 @@ import (
 	"raisinproxy/pgwire/wire"
 )
 
-// This file keeps a series together in which calls have taken something. What the client
+// This file keeps a pipeline together in which calls have taken something. What the client
 // sends on to the upstream can still fail, and then the rows that told of it must not have
 // been sent: so the answers go through the session, behind its own, instead of straight to
 // the client.
@@ -55,7 +55,7 @@ func (s *proxied) hold(kind byte, body []byte) drive.Verdict {
 		return needInput
 	}
 	if err := s.drainHeld(); err != nil {
-		return s.failSeries(err)
+		return s.failPipeline(err)
 	}
 	return needInput
 }
@@ -74,8 +74,8 @@ func (s *proxied) drainHeld() error {
 	return s.takeHeld(func(visit upstream.Visit) error { return s.conv.StreamFrames(messages, answers, visit) })
 }
 
-// errSeriesFailed: the client has been told already.
-var errSeriesFailed = errors.New("the series has failed")
+// errPipelineFailed: the client has been told already.
+var errPipelineFailed = errors.New("the pipeline has failed")
 
 // settleRelayed waits for what was relayed straight, which a long message is.
 func (s *proxied) settleRelayed() error {
@@ -87,17 +87,17 @@ func (s *proxied) settleRelayed() error {
 	if s.up.HasFailed() {
 		_ = s.undoUnit()
 		s.held = held{}
-		return errSeriesFailed
+		return errPipelineFailed
 	}
 	return nil
 }
 
-// queryHeld relays a query that ends the series.
+// queryHeld relays a query that ends the pipeline.
 func (s *proxied) queryHeld(kind byte, body []byte) error {
 	message := binary.BigEndian.AppendUint32([]byte{kind}, uint32(4+len(body)))
 	s.up.OpenPipeline()
 	if err := s.conv.CloseNow(); err != nil {
-		return errors.Join(err, s.closeSeries())
+		return errors.Join(err, s.closePipeline())
 	}
 	return s.takeHeld(func(visit upstream.Visit) error { return s.conv.StreamEnd(append(message, body...), visit) })
 }
@@ -125,7 +125,7 @@ func (s *proxied) takeHeld(send func(upstream.Visit) error) error {
 	return err
 }
 
-// noteHeldTag takes account of a command that has completed amid the series. Of others than
+// noteHeldTag takes account of a command that has completed amid the pipeline. Of others than
 // these nobody knows whether they have committed what came before: a procedure may, for example.
 func (s *proxied) noteHeldTag(tag string) {
 	verb, object, _ := strings.Cut(tag, " ")
@@ -141,10 +141,10 @@ func (s *proxied) noteHeldTag(tag string) {
 	s.unit.keep()
 }
 
-// endHeld ends a series, and tells the client in which transaction it is then.
+// endHeld ends a pipeline, and tells the client in which transaction it is then.
 func (s *proxied) endHeld(last func() error) {
 	if last == nil {
-		last = s.closeSeries
+		last = s.closePipeline
 	}
 	for _, step := range []func() error{s.drainHeld, last} {
 		err := step()
@@ -153,7 +153,7 @@ func (s *proxied) endHeld(last func() error) {
 			s.skipping = false
 			continue
 		}
-		if err != nil && !errors.Is(err, errSeriesFailed) {
+		if err != nil && !errors.Is(err, errPipelineFailed) {
 			s.endQuery(err)
 			return
 		}

@@ -30,8 +30,8 @@ type login struct {
 	startBy  time.Time // when the start-up has to be over; zero: no limit
 	admitted bool
 	network  netip.Addr    // whom the client's address stands for
-	place    *list.Element // in the entrance, which guards it
-	crowded  atomic.Bool   // too many others are logging in
+	place    *list.Element // in the loginQueue, which guards it
+	evicted  atomic.Bool   // too many others are logging in
 	password auth.Secret   // for an upstream that asks for it
 }
 

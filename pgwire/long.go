@@ -74,9 +74,9 @@ func (s *proxied) replacePortal(portal, statement []byte) drive.Verdict {
 	switch {
 	case len(name) == 0:
 		s.closeUpstream(&s.objects.unnamedPortal)
-		s.objects.unnamedPortal.state, s.portalVoid = portalAbsent, false
+		s.objects.unnamedPortal.state, s.shadowsPortal = portalAbsent, false
 	case s.objects.portals[string(nameKey(name))] != nil:
-		if v := s.mixedTurn(); v != ourTurn {
+		if v := s.turnToAsk(); v != ourTurn {
 			return v
 		}
 		if s.objects.portals[string(nameKey(name))] == nil {
@@ -84,7 +84,7 @@ func (s *proxied) replacePortal(portal, statement []byte) drive.Verdict {
 		}
 		s.up.OpenPipeline()
 		err := s.conv.Say(upstream.Part{Messages: upstream.Describe(string(statement))})
-		return s.failSeries(cmp.Or(err, errPortalExists(name)))
+		return s.failPipeline(cmp.Or(err, errPortalExists(name)))
 	}
 	return ourTurn
 }

@@ -77,7 +77,7 @@ func (s *session) runPortal(p *portal, maxRows int, describe bool) (err error) {
 			return err
 		}
 	}
-	if mixed(p.bound) != nil {
+	if splitOf(p.bound) != nil {
 		return s.handler.runSplit(p, maxRows, describe)
 	}
 	switch p.state {

@@ -25,7 +25,7 @@ func (s *proxied) involved(st *plan.Statement) bool {
 		return true
 	}
 	target, err := s.target(st)
-	return err == nil && (mixed(target) != nil || s.computesUpstream(st, target)) || s.preparesOurs(st)
+	return err == nil && (splitOf(target) != nil || s.computesUpstream(st, target)) || s.preparesOurs(st)
 }
 
 // computesUpstream says whether the arguments of the EXECUTE by which st runs target are
@@ -42,8 +42,8 @@ func (s *proxied) lastExecute(st, target *plan.Statement) (last *plan.Statement)
 	return last
 }
 
-// prepareMixed is PREPARE.
-func (s *proxied) prepareMixed(st *plan.Statement, a *rewrite.PrepareSplit) error {
+// prepareSplit is PREPARE.
+func (s *proxied) prepareSplit(st *plan.Statement, a *rewrite.PrepareSplit) error {
 	s.up.OpenPipeline()
 	declared := a.Declared
 	if a.Types.SQL != "" {
@@ -87,7 +87,7 @@ func (s *proxied) openExecute(p *portal) error {
 	}
 	st := p.bound
 	target, err := s.target(st)
-	if target == st || err != nil || mixed(target) == nil && !s.computesUpstream(st, target) {
+	if target == st || err != nil || splitOf(target) == nil && !s.computesUpstream(st, target) {
 		return nil // what is wrong is said elsewhere
 	}
 	s.up.OpenPipeline()
@@ -98,7 +98,7 @@ func (s *proxied) openExecute(p *portal) error {
 		return err
 	}
 	p.bound = target
-	if mixed(target) == nil {
+	if splitOf(target) == nil {
 		p.params, err = s.readValues(p.raw, target.Params)
 	}
 	return err

@@ -7,7 +7,7 @@ import (
 	"raisinproxy/sqlfuncs/datum"
 )
 
-// This file asks the upstream within a series of ours, unseen by the client, and first of
+// This file asks the upstream within a pipeline of ours, unseen by the client, and first of
 // all what a statement means: the types of its parameters and its columns.
 
 // probe asks the upstream what a statement means. The result is the statement with the
@@ -20,7 +20,7 @@ func (s *proxied) probe(st *plan.Statement, declared []datum.Type) (*plan.Statem
 // probeFacts is probe that also says what the facts are that the statement rests on. One
 // that does not hold is an error, but after whatever the upstream finds wrong.
 func (s *proxied) probeFacts(st *plan.Statement, declared []datum.Type) (*plan.Statement, *factReader, error) {
-	m := mixed(st)
+	m := splitOf(st)
 	sql, err := s.sql(st, &m.Probe)
 	if err != nil {
 		return nil, nil, err

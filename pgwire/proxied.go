@@ -11,7 +11,6 @@ import (
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner/plan"
-	"raisinproxy/planner/rewrite"
 )
 
 // proxied is a session with a PostgreSQL behind it.
@@ -26,23 +25,23 @@ type proxied struct {
 	held       held
 	procedures procedures
 
-	long            int // bytes that are missing of a message that is passed on as it arrives
-	parameters      []wire.Parameter
-	identity        string            // what the upstream connection is opened with
-	database        string            // that the client has asked for
-	replicates      bool              // the connection is for replication
-	greeted         map[string]string // the settings that the client was told at first
-	welcome         []*pgconn.Notice  // what the upstream had to say to a new connection
-	upstreamTimeout time.Duration     // its statement_timeout, when it was last asked
-	settingsStale   bool              // something went there since the settings were asked for that calls depend on
-	mustAbort       bool              // an error of the proxy's has to abort its transaction
-	ahead           bool              // standard and text are those of the open series, and not reported yet
-	unreported      *heldParameters   // what a batch has changed; nil: what the upstream reports is passed on at once
-	// unnamedVoid and portalVoid: one of the proxy's took the place of the upstream's unnamed statement
+	long               int // bytes that are missing of a message that is passed on as it arrives
+	parameters         []wire.Parameter
+	identity           string            // what the upstream connection is opened with
+	database           string            // that the client has asked for
+	replicates         bool              // the connection is for replication
+	greeted            map[string]string // the settings that the client was told at first
+	welcome            []*pgconn.Notice  // what the upstream had to say to a new connection
+	upstreamTimeout    time.Duration     // its statement_timeout, when it was last asked
+	settingsStale      bool              // something went there since the settings were asked for that calls depend on
+	mustAbort          bool              // an error of the proxy's has to abort its transaction
+	unreportedSettings bool              // standard and text are those of the open pipeline, and not reported yet
+	unreported         *heldParameters   // what a batch has changed; nil: what the upstream reports is passed on at once
+	// shadowsStatement and shadowsPortal: one of the proxy's took the place of the upstream's unnamed statement
 	// or portal, which is there still and must not come back.
-	unnamedVoid, portalVoid bool
-	seen                    upstream.Marks // of the upstream's session, when they were last looked at
-	heldBegin               string         // the BEGIN that was held back while the upstream is not open
+	shadowsStatement, shadowsPortal bool
+	seen                            upstream.Marks // of the upstream's session, when they were last looked at
+	deferredBegin                   string         // the BEGIN that was held back while the upstream is not open
 }
 
 func newProxied(s *session) *proxied {
@@ -129,12 +128,12 @@ func (s *proxied) abortTransaction() {
 }
 
 func (s *proxied) controlTransaction(st *plan.Statement, t *plan.Transaction) (tag string, err error) {
-	return s.controlHeld(st, t)
+	return s.controlDeferred(st, t)
 }
 
 // answerFailure answers an error of the upstream's. What comes after a lost connection ends the session.
 func (s *proxied) answerFailure(err error) bool {
-	if errors.Is(err, upstream.ErrLost) || errors.Is(err, errSeriesFailed) {
+	if errors.Is(err, upstream.ErrLost) || errors.Is(err, errPipelineFailed) {
 		return true
 	}
 	theirs, ok := errors.AsType[*upstream.Error](err)
@@ -176,16 +175,6 @@ func (s *proxied) refuses(st *plan.Statement) error {
 	return nil
 }
 
-func (s *proxied) turnToAsk() drive.Verdict { return s.mixedTurn() }
-
-func (s *proxied) runSplit(p *portal, maxRows int, describe bool) error {
-	return s.runMixed(p, maxRows, describe)
-}
-
-func (s *proxied) prepareSplit(st *plan.Statement, a *rewrite.PrepareSplit) error {
-	return s.prepareMixed(st, a)
-}
-
 func (s *proxied) hasStatement(name string) (bool, error) {
 	if !s.up.Marks().Named {
 		return false, nil
@@ -200,8 +189,8 @@ func (s *proxied) hasPortal(name string) (bool, error) {
 	return s.upstreamHas(name, portalsThere)
 }
 
-func (s *proxied) shadowStatement()      { s.unnamedVoid = true }
-func (s *proxied) shadowPortal()         { s.portalVoid = true }
+func (s *proxied) shadowStatement()      { s.shadowsStatement = true }
+func (s *proxied) shadowPortal()         { s.shadowsPortal = true }
 func (s *proxied) closePortal(p *portal) { s.closeUpstream(p) }
 
 func (s *proxied) source() drive.Source {
@@ -211,7 +200,7 @@ func (s *proxied) source() drive.Source {
 	return s.up
 }
 
-// settle lets the upstream answer. Of a series without its Sync PostgreSQL sends nothing either.
+// settle lets the upstream answer. Of a pipeline without its Sync PostgreSQL sends nothing either.
 func (s *proxied) settle() {
 	if s.up.Owes() && (s.broken != nil || !s.up.IsOpen()) {
 		_ = s.client.Waiting(func(context.Context) error { return s.up.Settle() })

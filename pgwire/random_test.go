@@ -18,7 +18,7 @@ const randomSeeds = 50
 
 // TestRandomSessions: sessions of made-up messages, with and without calls, are answered as
 // PostgreSQL answers them, which has stand-ins for the functions: statements, portals and
-// transactions in any order, in series and queries.
+// transactions in any order, in pipeline and queries.
 func TestRandomSessions(t *testing.T) {
 	wiretest.Exclusive(t)
 	for _, mode := range []string{"login", "first-use"} {
@@ -79,7 +79,7 @@ type randomSession struct {
 
 func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
 
-// run sends the same to both, a query or a series at a time, and compares.
+// run sends the same to both, a query or a pipeline at a time, and compares.
 func (s *randomSession) run(t *testing.T, name string, postgres, proxy *pgconn.HijackedConn) {
 	t.Helper()
 	defer postgres.Conn.Close()

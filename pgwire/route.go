@@ -35,7 +35,7 @@ func (s *proxied) route(m *wire.Message) drive.Verdict {
 		if v := s.turn(false); v != ourTurn {
 			return v
 		}
-		return s.failSeries(errReservedName)
+		return s.failPipeline(errReservedName)
 	}
 	switch m.Kind {
 	case 'd', 'c', 'f':
@@ -86,7 +86,7 @@ var errReservedName = pgerr.Newf(codes.ReservedName, "names of statements and po
 // isReserved says whether a name is one of the proxy's own in the upstream, which a client may not touch.
 func isReserved(name []byte) bool { return bytes.HasPrefix(name, []byte(upstream.Reserved)) }
 
-// routeFlush sends a Flush on if there is anything of its series to flush.
+// routeFlush sends a Flush on if there is anything of its pipeline to flush.
 func (s *proxied) routeFlush() drive.Verdict {
 	switch {
 	case len(s.held.messages) > 0:
@@ -100,14 +100,14 @@ func (s *proxied) routeFlush() drive.Verdict {
 // hasStatementOf says whether the prepared statement that a message names is kept here, hasPortalOf whether its portal is.
 func (s *proxied) hasStatementOf(m *wire.Message) bool {
 	if len(m.Statement) == 0 {
-		return s.objects.unnamed != nil || s.unnamedVoid
+		return s.objects.unnamed != nil || s.shadowsStatement
 	}
 	return s.objects.statements[string(nameKey(s.known(m.Statement)))] != nil
 }
 
 func (s *proxied) hasPortalOf(m *wire.Message) bool {
 	if len(m.Portal) == 0 {
-		return s.objects.unnamedPortal.state != portalAbsent || s.portalVoid
+		return s.objects.unnamedPortal.state != portalAbsent || s.shadowsPortal
 	}
 	return s.objects.portals[string(nameKey(s.known(m.Portal)))] != nil
 }
@@ -141,7 +141,7 @@ func (s *proxied) routeNamed(m *wire.Message, ours bool, answer func(*wire.Messa
 	}
 	var v drive.Verdict
 	if m.Kind == 'E' && s.asksUpstream(m) {
-		v = s.mixedTurn()
+		v = s.turnToAsk()
 	} else {
 		v = s.turn(m.Kind == 'E' || m.Kind == 'B')
 	}
@@ -207,22 +207,22 @@ func (s *proxied) routeQuery(m *wire.Message) drive.Verdict {
 		return v
 	case script == nil:
 		s.forgetUnnamed()
-		s.unnamedVoid, s.portalVoid = false, false // it drops the upstream's itself
+		s.shadowsStatement, s.shadowsPortal = false, false // it drops the upstream's itself
 		return s.relay('Q', m.Body)
 	}
 	if branch, ok := script.UseBranch(); ok && branch != "" {
 		return s.relayText('Q', nil, useBranch(branch), nil)
 	}
 	if len(script.Statements) == 1 && s.involved(script.Statements[0]) {
-		if v := s.mixedTurn(); v != ourTurn {
+		if v := s.turnToAsk(); v != ourTurn {
 			return v
 		}
 		s.forgetUnnamed()
-		s.queryMixed(script.Statements[0])
+		s.querySplit(script.Statements[0])
 		return needInput
 	}
 	if len(script.Statements) > 1 {
-		if v := s.mixedTurn(); v != ourTurn {
+		if v := s.turnToAsk(); v != ourTurn {
 			return v
 		}
 		s.forgetUnnamed()
@@ -230,10 +230,10 @@ func (s *proxied) routeQuery(m *wire.Message) drive.Verdict {
 		return needInput
 	}
 	if s.up.IsOpen() {
-		if v := s.mixedTurn(); v != ourTurn {
+		if v := s.turnToAsk(); v != ourTurn {
 			return v
 		}
-		s.queryInSeries(script)
+		s.queryInPipeline(script)
 		return needInput
 	}
 	if v := s.turn(script.Calls || s.executes(script)); v != ourTurn {
@@ -262,12 +262,12 @@ func isSelect(st *plan.Statement) bool {
 // portal of a failed transaction. Those of the upstream, which gets no query, are there
 // still.
 func (s *proxied) forgetUnnamed() {
-	s.objects.unnamed, s.unnamedVoid = nil, s.up.IsOpened()
+	s.objects.unnamed, s.shadowsStatement = nil, s.up.IsOpened()
 	if s.txState() == wire.FailedBlock {
 		return
 	}
 	s.closeUpstream(&s.objects.unnamedPortal)
-	s.objects.unnamedPortal.state, s.portalVoid = portalAbsent, s.up.IsOpened()
+	s.objects.unnamedPortal.state, s.shadowsPortal = portalAbsent, s.up.IsOpened()
 }
 
 func (s *proxied) routeParse(m *wire.Message) drive.Verdict {
@@ -280,13 +280,13 @@ func (s *proxied) routeParse(m *wire.Message) drive.Verdict {
 	case v != needInput:
 		return v
 	case script == nil && len(name) > 0 && s.hasStatementOf(m):
-		if v := s.mixedTurn(); v != ourTurn {
+		if v := s.turnToAsk(); v != ourTurn {
 			return v
 		}
-		return s.failSeries(s.parseTaken(string(name), raw, declared))
+		return s.failPipeline(s.parseTaken(string(name), raw, declared))
 	case script == nil:
 		if len(name) == 0 {
-			s.objects.unnamed, s.unnamedVoid = nil, false
+			s.objects.unnamed, s.shadowsStatement = nil, false
 		} else {
 			s.up.NameStatement()
 		}
@@ -295,8 +295,8 @@ func (s *proxied) routeParse(m *wire.Message) drive.Verdict {
 	if branch, ok := script.UseBranch(); ok && branch != "" {
 		return s.relayText('P', name, useBranch(branch), m.Rest)
 	}
-	if len(script.Statements) == 1 && mixed(script.Statements[0]) != nil && s.txState() != wire.FailedBlock {
-		if v := s.mixedTurn(); v != ourTurn {
+	if len(script.Statements) == 1 && splitOf(script.Statements[0]) != nil && s.txState() != wire.FailedBlock {
+		if v := s.turnToAsk(); v != ourTurn {
 			return v
 		}
 	} else if v := s.turn(false); v != ourTurn {
@@ -308,13 +308,13 @@ func (s *proxied) routeParse(m *wire.Message) drive.Verdict {
 	return s.parse(m)
 }
 
-// routeSync ends a series: where it began.
+// routeSync ends a pipeline: where it began.
 func (s *proxied) routeSync(body []byte) drive.Verdict {
 	if s.up.IsOpen() {
 		if s.holding() {
 			return s.hold('S', body)
 		}
-		// What becomes of our portals is known when the upstream has answered: the series
+		// What becomes of our portals is known when the upstream has answered: the pipeline
 		// may have begun a transaction.
 		s.skipping, s.tx.pipelined = false, false
 		return s.relay('S', body)

@@ -25,7 +25,7 @@ func (s *proxied) routeText(raw []byte, options plan.Options) (*plan.Script, dri
 		case !settled:
 			return nil, needTurn
 		case s.settingsStale && !failed && s.up.IsOpen():
-			return nil, needFacts // which the upstream reports at the end of the series only
+			return nil, needFacts // which the upstream reports at the end of the pipeline only
 		}
 	}
 	s.refresh()

@@ -77,10 +77,10 @@ type Server struct {
 	// defaults are the settings of a new session.
 	defaults *settings.Defaults
 	// open counts the sessions whose client has logged in.
-	open     atomic.Int64
-	entrance *entrance // has the others
-	throttle throttle  // of attempts to log in
-	lookups  throttle  // of questions for users
+	open       atomic.Int64
+	loginQueue *loginQueue // has the others
+	throttle   throttle    // of attempts to log in
+	lookups    throttle    // of questions for users
 
 	mu       sync.Mutex
 	sessions map[cancelKey]*session
@@ -111,15 +111,15 @@ func NewServer(cfg Config) (*Server, error) {
 		cfg.Upstream.LogTo(cfg.Log)
 	}
 	return &Server{
-		cfg:      cfg,
-		defaults: defaults,
-		planner:  planner.New(planner.Config{CacheBytes: cfg.PlanCacheBytes, Upstream: cfg.Upstream != nil}),
-		sessions: map[cancelKey]*session{},
-		madeUp:   map[int32]bool{},
-		ids:      upstream.NewProcessIDs(),
-		all:      map[*session]bool{},
-		lastPID:  firstPID,
-		entrance: newEntrance(cfg.MaxConnections),
+		cfg:        cfg,
+		defaults:   defaults,
+		planner:    planner.New(planner.Config{CacheBytes: cfg.PlanCacheBytes, Upstream: cfg.Upstream != nil}),
+		sessions:   map[cancelKey]*session{},
+		madeUp:     map[int32]bool{},
+		ids:        upstream.NewProcessIDs(),
+		all:        map[*session]bool{},
+		lastPID:    firstPID,
+		loginQueue: newLoginQueue(cfg.MaxConnections),
 	}, nil
 }
 
@@ -231,16 +231,16 @@ func (s *Server) enter(session *session) {
 		session.client.Stop()
 	}
 	s.mu.Unlock()
-	if other := s.entrance.enter(session); other != nil {
-		other.crowdOut()
-		if s.entrance.isNews(time.Now()) {
-			s.cfg.Log.Warn("too many clients are logging in: those that take longest are dropped", "limit", s.entrance.limit)
+	if other := s.loginQueue.enter(session); other != nil {
+		other.evict()
+		if s.loginQueue.isNews(time.Now()) {
+			s.cfg.Log.Warn("too many clients are logging in: those that take longest are dropped", "limit", s.loginQueue.limit)
 		}
 	}
 }
 
 func (s *Server) unregister(session *session) {
-	s.entrance.leave(session)
+	s.loginQueue.leave(session)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.all, session)

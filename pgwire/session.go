@@ -57,8 +57,8 @@ type session struct {
 	callCtx  context.Context
 	blocking bool
 	message  wire.Message // scratch: the frame at the head, decoded
-	// headTaken: the frame that is being answered is no longer in the input.
-	headTaken bool
+	// frameConsumed: the frame that is being answered is no longer in the input.
+	frameConsumed bool
 }
 
 // serveConn begins to serve a connection. The session may outlive the call, with a loop; ended
@@ -214,9 +214,9 @@ func (s *session) maxWaiting() int {
 	return maxPending
 }
 
-// crowdOut ends a start-up that the entrance has no room for.
-func (s *session) crowdOut() {
-	s.client.Cancel(errCrowded)
+// evict ends a start-up that the loginQueue has no room for.
+func (s *session) evict() {
+	s.client.Cancel(errEvicted)
 	s.client.Wake()
 }
 

@@ -44,9 +44,9 @@ func (s *session) startup() error {
 		s.login.startBy = time.Now().Add(s.server.cfg.StartupTimeout)
 	}
 	parameters, err := s.logIn()
-	s.server.entrance.leave(s)
-	if s.login.crowded.Load() {
-		return errCrowded
+	s.server.loginQueue.leave(s)
+	if s.login.evicted.Load() {
+		return errEvicted
 	}
 	if err != nil {
 		return err
@@ -93,8 +93,8 @@ func (s *session) holdStartup() error {
 	switch { // whose deadline may have been lost
 	case s.client.IsStopping():
 		return errShutdown
-	case s.login.crowded.Load():
-		return errCrowded
+	case s.login.evicted.Load():
+		return errEvicted
 	}
 	return nil
 }

@@ -82,20 +82,20 @@ func (s *session) once() drive.Verdict {
 
 // answered takes the frame at the head from the input, unless its answer has done so.
 func (s *session) answered(body []byte) {
-	if !s.headTaken {
+	if !s.frameConsumed {
 		s.client.In.Skip(body)
 	}
-	s.headTaken = false
+	s.frameConsumed = false
 }
 
-// takeHead takes the frame at the head from the input before its answer is complete.
-func (s *session) takeHead() {
-	if s.headTaken {
+// consumeFrame takes the frame at the head from the input before its answer is complete.
+func (s *session) consumeFrame() {
+	if s.frameConsumed {
 		return
 	}
 	if _, body, ok, _ := s.client.In.Peek(); ok {
 		s.client.In.Skip(body)
-		s.headTaken = true
+		s.frameConsumed = true
 	}
 }
 
@@ -110,13 +110,13 @@ var errFormat = pgerr.Newf(codes.ProtocolViolation, "invalid message format")
 // flushRequest makes everything so far due.
 func (s *session) flushRequest(m *wire.Message) drive.Verdict {
 	if len(m.Body) > 0 {
-		return s.failSeries(errFormat)
+		return s.failPipeline(errFormat)
 	}
 	s.sendAll()
 	return needInput
 }
 
-// extendedOrSkip drops a frame if an earlier one of its series failed.
+// extendedOrSkip drops a frame if an earlier one of its pipeline failed.
 func (s *session) extendedOrSkip(answer func(*wire.Message) drive.Verdict, m *wire.Message) drive.Verdict {
 	if s.skipping {
 		return needInput

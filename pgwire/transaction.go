@@ -16,7 +16,7 @@ type transaction struct {
 	// batch: statements share an implicit transaction, in which some commands may
 	// not run that may run alone.
 	batch bool
-	// pipelined: a statement of the series has run already.
+	// pipelined: a statement of the pipeline has run already.
 	pipelined  bool
 	savepoints []string
 	started    time.Time // zero: nobody asked yet

@@ -19,11 +19,11 @@ func (s *proxied) turn(calls bool) drive.Verdict {
 	if !s.up.IsOpened() {
 		return ourTurn
 	}
-	settled, seriesFailed := s.up.Settled()
+	settled, pipelineFailed := s.up.Settled()
 	if !settled || len(s.held.messages) > 0 {
 		return needTurn
 	}
-	if seriesFailed {
+	if pipelineFailed {
 		s.skipping = true
 		return needInput
 	}
@@ -38,8 +38,8 @@ func (s *proxied) turn(calls bool) drive.Verdict {
 func (s *proxied) takeTurn() error {
 	if s.holding() {
 		err := s.client.Waiting(func(context.Context) error { return s.drainHeld() })
-		if _, theirs := errors.AsType[*upstream.Error](err); theirs || errors.Is(err, errSeriesFailed) {
-			_ = s.failSeries(err)
+		if _, theirs := errors.AsType[*upstream.Error](err); theirs || errors.Is(err, errPipelineFailed) {
+			_ = s.failPipeline(err)
 			return nil
 		}
 		return err

@@ -109,7 +109,7 @@ func (s *proxied) clear(v drive.Verdict) error {
 	case needFacts:
 		return s.readFacts()
 	case needClose:
-		return s.closeStale()
+		return s.closePending()
 	}
 	s.mustAbort = false
 	return s.conv.Abort()
@@ -157,11 +157,11 @@ func (s *proxied) lastStatement() {
 
 // refreshFromUpstream is refresh by what the upstream reports.
 func (s *proxied) refreshFromUpstream() {
-	if s.ahead {
+	if s.unreportedSettings {
 		if s.up.IsOpen() {
 			return
 		}
-		s.ahead, s.view.zone = false, nil
+		s.unreportedSettings, s.view.zone = false, nil
 	}
 	version, param := s.up.Version(), s.up.Param
 	if !s.up.IsOpened() {

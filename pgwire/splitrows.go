@@ -22,7 +22,7 @@ import (
 // mainFormats are the client's result formats, one for each column, and binary for the
 // columns that only we see.
 func (s *proxied) mainFormats(p *portal) []int16 {
-	m := mixed(p.bound)
+	m := splitOf(p.bound)
 	if p.bound.Columns == nil {
 		return nil
 	}
@@ -56,7 +56,7 @@ func nextSlice(rows, size int) int {
 // fetch passes on rows, up to maxRows if that is not 0, and at the end the tag. The
 // messages of opening go first.
 func (s *proxied) fetch(p *portal, maxRows int, opening upstream.Messages) error {
-	if mixed(p.bound).Rows != nil {
+	if splitOf(p.bound).Rows != nil {
 		return s.fetchSlices(p, maxRows, opening)
 	}
 	messages := upstream.Join(opening, upstream.Fetch(p.upstream, maxRows))
@@ -174,7 +174,7 @@ func (s *proxied) passTag(p *portal, body []byte, sent int) {
 
 // explainCalls adds what EXPLAIN says of the calls.
 func (s *proxied) explainCalls(p *portal) {
-	explain := mixed(p.bound).Explain
+	explain := splitOf(p.bound).Explain
 	if explain == nil || !explain.Text {
 		return
 	}
@@ -185,7 +185,7 @@ func (s *proxied) explainCalls(p *portal) {
 
 // passRow passes on a row, with the calls that it asks for made.
 func (s *proxied) passRow(p *portal, body []byte) error {
-	plan := mixed(p.bound).Rows
+	plan := splitOf(p.bound).Rows
 	row := wire.ReadRow(body)
 	visible := len(p.bound.Columns)
 	if len(row) != visible+len(plan.Hidden) {

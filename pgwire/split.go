@@ -22,7 +22,7 @@ import (
 // says what the statement means (the probe), computes the arguments, and executes the
 // statement with the results of the calls as hidden parameters. All of it happens in
 // exchanges that the client does not see, under names that no client uses, and within
-// one series: an error anywhere aborts the whole.
+// one pipeline: an error anywhere aborts the whole.
 
 // failure makes the user's error of one about a text of ours.
 func failure(body []byte, text *rewrite.Text) error {
@@ -37,12 +37,12 @@ func failure(body []byte, text *rewrite.Text) error {
 	return f
 }
 
-// mixedTurn is turn for what has to talk to the upstream.
-func (s *proxied) mixedTurn() drive.Verdict {
+// turnToAsk is turn for what has to talk to the upstream.
+func (s *proxied) turnToAsk() drive.Verdict {
 	if !s.up.IsOpened() {
 		return needUpstream
 	}
-	// Out of a series what calls depend on is asked with what else the statement needs.
+	// Out of a pipeline what calls depend on is asked with what else the statement needs.
 	if v := s.turn(s.up.IsOpen()); v != ourTurn {
 		return v
 	}
@@ -52,14 +52,14 @@ func (s *proxied) mixedTurn() drive.Verdict {
 	return ourTurn
 }
 
-// runMixed runs a portal of a statement that the upstream has a part in.
-func (s *proxied) runMixed(p *portal, maxRows int, describe bool) error {
+// runSplit runs a portal of a statement that the upstream has a part in.
+func (s *proxied) runSplit(p *portal, maxRows int, describe bool) error {
 	s.up.OpenPipeline()
 	switch p.state {
 	case portalDone, portalBroken:
-		return s.runMixedAgain(p)
+		return s.runSplitAgain(p)
 	case portalReady:
-		if mixed(p.bound).Whole && maxRows > 0 {
+		if splitOf(p.bound).Whole && maxRows > 0 {
 			return errReadInParts
 		}
 		s.startClock()
@@ -86,7 +86,7 @@ func (s *proxied) runMixed(p *portal, maxRows int, describe bool) error {
 var errReadInParts = pgerr.Newf(codes.FeatureNotSupported, "VALUES of several rows with a raisin_ function cannot be read in parts").
 	WithHint("Read all of it at once, without a limit of rows.")
 
-func (s *proxied) runMixedAgain(p *portal) error {
+func (s *proxied) runSplitAgain(p *portal) error {
 	if p.state == portalBroken || p.bound.Columns == nil {
 		return pgerr.Newf(codes.ObjectNotInPrerequisiteState, "portal \"%s\" cannot be run", p.name)
 	}
@@ -102,7 +102,7 @@ func (s *proxied) runMixedAgain(p *portal) error {
 // before it, makes those calls, and returns the values of the hidden parameters. A
 // statement that is going to fail makes none: foiled says so.
 func (s *proxied) callFirst(p *portal) (values []datum.Datum, foiled bool, err error) {
-	m := mixed(p.bound)
+	m := splitOf(p.bound)
 	results := make([]*sqlfuncs.Row, len(m.Calls))
 	first, err := s.prepareMain(p)
 	if err != nil {
@@ -132,7 +132,7 @@ type beforehand struct {
 // there. A statement that is not any more what it was when the client prepared it fails
 // before any call runs.
 func (s *proxied) prepareMain(p *portal) (*beforehand, error) {
-	m := mixed(p.bound)
+	m := splitOf(p.bound)
 	first := &beforehand{guarded: true}
 	compute := m.Args.SQL != ""
 	if evaluator := m.Local(p.bound.Params); evaluator != nil && compute {
@@ -193,7 +193,7 @@ type asked struct {
 // yet, say whether the facts still hold, and compute the guards and the arguments if that
 // is asked for. All of it is one exchange.
 func (s *proxied) askBefore(p *portal, compute bool) (*asked, error) {
-	m := mixed(p.bound)
+	m := splitOf(p.bound)
 	result := &asked{}
 	var parts []upstream.Part
 	if s.settingsStale {
@@ -267,7 +267,7 @@ func (p *portal) checkColumns(kind byte, body []byte) error {
 		return nil
 	}
 	hidden := 0
-	if rows := mixed(p.bound).Rows; rows != nil {
+	if rows := splitOf(p.bound).Rows; rows != nil {
 		hidden = len(rows.Hidden)
 	}
 	same := len(now) == len(p.bound.Columns)+hidden
@@ -304,7 +304,7 @@ func (s *proxied) readArguments(call *rewrite.SplitCall, row [][]byte) ([]datum.
 // openMain makes the messages that open the portal of the statement in the upstream. They
 // go together with the first Execute: between the two a statement_timeout would count.
 func (s *proxied) openMain(p *portal, values []datum.Datum) (upstream.Messages, error) {
-	m := mixed(p.bound)
+	m := splitOf(p.bound)
 	p.upstream, p.tag, p.text = s.conv.NewPortal(), "", &m.Main
 	if m.Copy {
 		copied := m.CopySQL(values)
@@ -341,18 +341,18 @@ func (s *proxied) encodeHidden(t datum.Type, v datum.Datum) ([]byte, error) {
 	return datum.AppendBinary([]byte{}, t, v)
 }
 
-// queryMixed answers a simple query of one statement that the upstream has a part in.
-// Its series ends with a Sync of ours, whose answer gives the transaction status.
-func (s *proxied) queryMixed(st *plan.Statement) {
-	if err := s.runMixedQuery(st); err != nil {
+// querySplit answers a simple query of one statement that the upstream has a part in.
+// Its pipeline ends with a Sync of ours, whose answer gives the transaction status.
+func (s *proxied) querySplit(st *plan.Statement) {
+	if err := s.runSplitQuery(st); err != nil {
 		s.fail(err)
 	}
 	if !s.over {
-		s.endSeries()
+		s.endPipeline()
 	}
 }
 
-func (s *proxied) runMixedQuery(st *plan.Statement) error {
+func (s *proxied) runSplitQuery(st *plan.Statement) error {
 	if s.txState() == wire.FailedBlock {
 		return errAborted
 	}
@@ -365,7 +365,7 @@ func (s *proxied) runMixedQuery(st *plan.Statement) error {
 	if err := s.wrong(st); err != nil {
 		return err
 	}
-	foiled, probed := false, mixed(st) != nil
+	foiled, probed := false, splitOf(st) != nil
 	if probed {
 		known, facts, err := s.probeFacts(st, nil)
 		if err != nil {

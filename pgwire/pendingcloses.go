@@ -45,8 +45,8 @@ func (s *proxied) closeFirst(kind byte) drive.Verdict {
 	return needClose
 }
 
-// closeStale closes them before the frame at the head is answered.
-func (s *proxied) closeStale() error {
+// closePending closes them before the frame at the head is answered.
+func (s *proxied) closePending() error {
 	err := s.client.Waiting(func(context.Context) error { return s.conv.CloseNow() })
 	if theirs, ok := errors.AsType[*upstream.Error](err); ok && theirs.IsOrdinary() {
 		s.failHead(theirs)

@@ -11,12 +11,12 @@ import (
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
-// entrance holds the sessions whose client has not logged in yet. They do not count
+// loginQueue holds the sessions whose client has not logged in yet. They do not count
 // towards MaxConnections, or whoever cannot log in could keep out all who can. They have
 // a bound of their own instead, beyond which the one that has been here longest has to
 // go, of those of the network that has the most here: who means well is through after a
 // few round trips. It is safe for concurrent use.
-type entrance struct {
+type loginQueue struct {
 	limit int // 0: none
 
 	mu      sync.Mutex
@@ -27,22 +27,22 @@ type entrance struct {
 	told    time.Time          // when the log was last told of a crowd
 }
 
-// leastEntrance is how many may log in at once however few may be logged in: a pool of
+// leastLogins is how many may log in at once however few may be logged in: a pool of
 // connections opens them together.
-const leastEntrance = 100
+const leastLogins = 100
 
-var errCrowded = pgerr.Fatalf(codes.TooManyConnections, "sorry, too many clients are logging in already")
+var errEvicted = pgerr.Fatalf(codes.TooManyConnections, "sorry, too many clients are logging in already")
 
-func newEntrance(maxConnections int) *entrance {
-	e := &entrance{from: map[netip.Addr]int{}, sizes: map[int]int{}}
+func newLoginQueue(maxConnections int) *loginQueue {
+	e := &loginQueue{from: map[netip.Addr]int{}, sizes: map[int]int{}}
 	if maxConnections > 0 {
-		e.limit = max(maxConnections, leastEntrance)
+		e.limit = max(maxConnections, leastLogins)
 	}
 	return e
 }
 
 // enter notes a session, and returns the one that has to go for it; nil: there is room.
-func (e *entrance) enter(s *session) (crowdedOut *session) {
+func (e *loginQueue) enter(s *session) (crowdedOut *session) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	s.login.place = e.waiting.PushBack(s)
@@ -52,12 +52,12 @@ func (e *entrance) enter(s *session) (crowdedOut *session) {
 	}
 	longest := e.longest()
 	e.remove(longest)
-	longest.login.crowded.Store(true) // before it can have left by itself
+	longest.login.evicted.Store(true) // before it can have left by itself
 	return longest
 }
 
 // longest is whoever has waited longest of the network with the most.
-func (e *entrance) longest() *session {
+func (e *loginQueue) longest() *session {
 	at := e.waiting.Front()
 	for e.from[at.Value.(*session).login.network] < e.most {
 		at = at.Next()
@@ -66,7 +66,7 @@ func (e *entrance) longest() *session {
 }
 
 // leave forgets a session, if it is still here.
-func (e *entrance) leave(s *session) {
+func (e *loginQueue) leave(s *session) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if s.login.place != nil {
@@ -74,14 +74,14 @@ func (e *entrance) leave(s *session) {
 	}
 }
 
-func (e *entrance) remove(s *session) {
+func (e *loginQueue) remove(s *session) {
 	e.waiting.Remove(s.login.place)
 	s.login.place = nil
 	e.count(s.login.network, -1)
 }
 
 // count notes one more or one less of a network.
-func (e *entrance) count(network netip.Addr, change int) {
+func (e *loginQueue) count(network netip.Addr, change int) {
 	before := e.from[network]
 	after := before + change
 	if e.sizes[before]--; e.sizes[before] <= 0 {
@@ -99,7 +99,7 @@ func (e *entrance) count(network netip.Addr, change int) {
 }
 
 // isNews says whether the log should be told of a crowd: once a minute.
-func (e *entrance) isNews(now time.Time) bool {
+func (e *loginQueue) isNews(now time.Time) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if now.Sub(e.told) < time.Minute {

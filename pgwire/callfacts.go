@@ -38,28 +38,28 @@ func (s *proxied) failHead(err error) {
 	if !s.up.IsOpened() {
 		s.ready()
 	} else {
-		s.endSeries()
+		s.endPipeline()
 	}
 }
 
 // askFacts asks the upstream for what a call depends on and no ParameterStatus tells:
 // any relayed statement may have changed it.
 func (s *proxied) askFacts() error {
-	inSeries := s.up.IsOpen()
+	inPipeline := s.up.IsOpen()
 	return s.conv.Say(s.conv.AskFacts(func(f *upstream.Facts) {
-		s.learn(f, inSeries)
+		s.learn(f, inPipeline)
 		s.settingsStale = false
 	}))
 }
 
-// learn takes over what the upstream has told. What a series has set is reported at its
+// learn takes over what the upstream has told. What a pipeline has set is reported at its
 // end, and counts for its texts before.
-func (s *proxied) learn(f *upstream.Facts, inSeries bool) {
+func (s *proxied) learn(f *upstream.Facts, inPipeline bool) {
 	s.upstreamTimeout = f.Timeout
-	if inSeries {
+	if inPipeline {
 		s.view.standard = f.Standard
 		s.view.text = wire.TranscoderFor(f.Encoding)
-		s.ahead = true
+		s.unreportedSettings = true
 	}
 	s.caller.Scope.Branch = defaultBranch
 	if f.Branch != nil {

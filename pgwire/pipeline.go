@@ -8,20 +8,20 @@ import (
 	"raisinproxy/planner/plan"
 )
 
-// This file keeps series of ours, messages up to a Sync that the client did not send, in
+// This file keeps pipeline of ours, messages up to a Sync that the client did not send, in
 // step with the client's own.
 
-// queryInSeries answers a simple query of ours amid a series: it ends the series, as any
+// queryInPipeline answers a simple query of ours amid a pipeline: it ends the pipeline, as any
 // query does, and fails with it.
-func (s *proxied) queryInSeries(script *plan.Script) {
+func (s *proxied) queryInPipeline(script *plan.Script) {
 	s.forgetUnnamed()
 	s.runScript(script)
-	s.endSeries()
+	s.endPipeline()
 }
 
-// endSeries ends a query whose messages were part of a series, aborted if an error of
+// endPipeline ends a query whose messages were part of a pipeline, aborted if an error of
 // ours wants it so, and tells the client in which transaction it is then.
-func (s *proxied) endSeries() {
+func (s *proxied) endPipeline() {
 	var err error
 	if s.mustAbort {
 		s.mustAbort = false
@@ -30,7 +30,7 @@ func (s *proxied) endSeries() {
 	// What the last statement did is not done before its transaction is.
 	tag := s.client.Out.TakeTag()
 	if err == nil {
-		err = s.closeSeries()
+		err = s.closePipeline()
 	}
 	if theirs, ok := errors.AsType[*upstream.Error](err); ok {
 		s.fail(theirs)
@@ -53,9 +53,9 @@ func (s *proxied) endQuery(err error) {
 	s.ready()
 }
 
-// closeSeries ends the series that we opened for ourselves. The error is an
+// closePipeline ends the pipeline that we opened for ourselves. The error is an
 // upstreamError if its transaction could not be committed.
-func (s *proxied) closeSeries() error {
+func (s *proxied) closePipeline() error {
 	if !s.up.IsOpen() {
 		return nil
 	}

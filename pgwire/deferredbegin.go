@@ -22,36 +22,36 @@ func (s *proxied) holds(script *plan.Script) bool {
 	}
 	switch t.Kind {
 	case plan.Begin:
-		return s.heldBegin == ""
+		return s.deferredBegin == ""
 	case plan.Commit, plan.Rollback:
-		return s.heldBegin != ""
+		return s.deferredBegin != ""
 	}
 	return false
 }
 
-// controlHeld runs a transaction command that was taken for one of ours. By the time it
+// controlDeferred runs a transaction command that was taken for one of ours. By the time it
 // runs the upstream may be open: then it is the upstream's.
-func (s *proxied) controlHeld(st *plan.Statement, t *plan.Transaction) (tag string, err error) {
+func (s *proxied) controlDeferred(st *plan.Statement, t *plan.Transaction) (tag string, err error) {
 	if s.up.IsOpened() {
 		return "", s.controlUpstream(st)
 	}
 	if tag, err = s.unopened.control(t); err != nil {
 		return "", err
 	}
-	s.heldBegin = ""
+	s.deferredBegin = ""
 	if t.Kind == plan.Begin {
-		s.heldBegin = st.Text
+		s.deferredBegin = st.Text
 	}
 	return tag, nil
 }
 
 // releaseBegin begins in the upstream what was held back, in the state that it is in.
 func (s *proxied) releaseBegin() error {
-	if s.heldBegin == "" {
+	if s.deferredBegin == "" {
 		return nil
 	}
-	begin := s.heldBegin
-	s.heldBegin = ""
+	begin := s.deferredBegin
+	s.deferredBegin = ""
 	if err := s.conv.Command(begin); err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (s *proxied) releaseBegin() error {
 	return nil
 }
 
-// controlUpstream runs a transaction command in the series that the client is in.
+// controlUpstream runs a transaction command in the pipeline that the client is in.
 func (s *proxied) controlUpstream(st *plan.Statement) error {
 	text, err := s.view.text.ToClient(st.Text)
 	if err != nil {

@@ -8,18 +8,18 @@ import (
 )
 
 // entered is a session from an address that has entered.
-func entered(t *testing.T, e *entrance, address string) (s, crowdedOut *session) {
+func entered(t *testing.T, e *loginQueue, address string) (s, crowdedOut *session) {
 	t.Helper()
 	s = &session{}
 	s.login.network = netip.MustParseAddr(address)
 	return s, e.enter(s)
 }
 
-// TestEntrance: beyond the limit somebody of the network with the most has to go, the one
+// TestLoginQueue: beyond the limit somebody of the network with the most has to go, the one
 // that has been there longest.
-func TestEntrance(t *testing.T) {
-	e := newEntrance(1)
-	if e.limit != leastEntrance {
+func TestLoginQueue(t *testing.T) {
+	e := newLoginQueue(1)
+	if e.limit != leastLogins {
 		t.Fatalf("the limit is %d", e.limit)
 	}
 	innocent, _ := entered(t, e, "192.0.2.1")
@@ -43,9 +43,9 @@ func TestEntrance(t *testing.T) {
 	}
 }
 
-// TestEntranceForgets: what has left leaves nothing.
-func TestEntranceForgets(t *testing.T) {
-	e := newEntrance(200)
+// TestLoginQueueForgets: what has left leaves nothing.
+func TestLoginQueueForgets(t *testing.T) {
+	e := newLoginQueue(200)
 	var all []*session
 	for i := range 3 * e.limit {
 		s, _ := entered(t, e, fmt.Sprintf("192.0.2.%d", i%7))
@@ -60,9 +60,9 @@ func TestEntranceForgets(t *testing.T) {
 	}
 }
 
-func TestEntranceWithoutLimit(t *testing.T) {
-	e := newEntrance(0)
-	for range 10 * leastEntrance {
+func TestLoginQueueWithoutLimit(t *testing.T) {
+	e := newLoginQueue(0)
+	for range 10 * leastLogins {
 		if _, out := entered(t, e, "192.0.2.1"); out != nil {
 			t.Fatal("somebody had to go")
 		}
@@ -70,7 +70,7 @@ func TestEntranceWithoutLimit(t *testing.T) {
 }
 
 func TestCrowdIsNewsOnceAMinute(t *testing.T) {
-	e := newEntrance(1)
+	e := newLoginQueue(1)
 	now := time.Date(2026, time.November, 29, 12, 0, 0, 0, time.UTC)
 	for after, want := range []bool{true, false, false, true} {
 		if got := e.isNews(now.Add(time.Duration(after) * 20 * time.Second)); got != want {
