@@ -6,6 +6,7 @@ import (
 	"github.com/jeroenrinzema/psql-wire/codes"
 
 	"raisinproxy/pgwire/drive"
+	"raisinproxy/pgwire/login"
 	"raisinproxy/pgwire/settings"
 	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner/plan"
@@ -21,13 +22,13 @@ type embedded struct {
 }
 
 // begin applies the client's parameters. The client will be told its names, as UTF-8.
-func (s *embedded) begin(parameters []wire.Parameter) error {
+func (s *embedded) begin(guest *login.Guest) error {
 	for _, name := range []string{s.caller.User, s.caller.Scope.Repository} {
 		if err := settings.ValidUTF8([]byte(name)); err != nil {
 			return fatal(err)
 		}
 	}
-	return s.applyParameters(parameters)
+	return s.applyParameters(guest.Parameters)
 }
 
 func (s *embedded) reportGreeting() {

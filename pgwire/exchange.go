@@ -1,6 +1,9 @@
 package pgwire
 
-import "raisinproxy/pgwire/upstream"
+import (
+	"raisinproxy/pgwire/login"
+	"raisinproxy/pgwire/upstream"
+)
 
 // This file is how a session talks to its upstream by itself: it sends messages that the
 // client knows nothing of, and sees the answers instead of the client.
@@ -87,7 +90,7 @@ func (s *proxied) whyInterrupted(err error) error {
 	case s.up.IsLost():
 		return upstream.ErrLost
 	case s.client.IsStopping():
-		return errShutdown
+		return login.ErrShutdown
 	}
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"io"
 	"net"
+	"raisinproxy/pgwire/login"
 	"testing"
 	"time"
 )
@@ -32,6 +33,12 @@ func (s *script) RemoteAddr() net.Addr             { return &net.TCPAddr{IP: net
 
 // FuzzStartup: whatever bytes open a connection, it is greeted, refused or dropped.
 func FuzzStartup(f *testing.F) {
+	const (
+		protocolVersion = 3 << 16
+		cancelRequest   = 1234<<16 | 5678
+		sslRequest      = 1234<<16 | 5679
+		gssencRequest   = 1234<<16 | 5680
+	)
 	packet := func(code uint32, rest string) []byte {
 		b := binary.BigEndian.AppendUint32(nil, uint32(8+len(rest)))
 		return append(binary.BigEndian.AppendUint32(b, code), rest...)
@@ -47,7 +54,8 @@ func FuzzStartup(f *testing.F) {
 		s := newSession(t)
 		conn := newScript(input, 7)
 		s.client.Secure(conn)
-		s.client.In.Limit = maxStartupBytes
+		s.client.In.Limit = login.MaxPacket
+		s.visitor = s.server.door.Enter(s.client, s.log)
 		err := s.startup()
 		s.farewell()
 		if err == nil && !bytes.HasSuffix(conn.out.Bytes(), []byte("Z\x00\x00\x00\x05I")) {

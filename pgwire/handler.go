@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"raisinproxy/pgwire/drive"
+	"raisinproxy/pgwire/login"
 	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner/plan"
 	"raisinproxy/planner/rewrite"
@@ -15,7 +16,7 @@ import (
 // Everything in it is called by the session's owner.
 type handler interface {
 	// begin is the end of the start-up: it applies the client's parameters, or opens the upstream.
-	begin(parameters []wire.Parameter) error
+	begin(guest *login.Guest) error
 	// reportGreeting tells the client the settings that it begins with.
 	reportGreeting()
 	// processID is the id that the client is told; 0: one is to be made up.

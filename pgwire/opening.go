@@ -17,7 +17,7 @@ import (
 
 // openUpstream connects the session to its upstream.
 func (s *proxied) openUpstream(ctx context.Context) error {
-	by := s.login.startBy
+	by := s.startBy
 	if s.greeted != nil && !by.IsZero() { // it is not starting up any more
 		by = time.Now().Add(s.server.cfg.StartupTimeout)
 	}
@@ -31,7 +31,7 @@ func (s *proxied) openUpstream(ctx context.Context) error {
 	if s.database != "" {
 		database = s.database
 	}
-	hijacked, g, err := u.Connect(ctx, &upstream.Login{User: s.caller.User, Database: database, Password: s.login.password, Parameters: s.parameters, Replicates: s.replicates})
+	hijacked, g, err := u.Connect(ctx, &upstream.Login{User: s.caller.User, Database: database, Password: s.password, Parameters: s.parameters, Replicates: s.replicates})
 	if err != nil {
 		return err
 	}

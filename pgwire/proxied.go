@@ -7,7 +7,9 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"raisinproxy/pgwire/auth"
 	"raisinproxy/pgwire/drive"
+	"raisinproxy/pgwire/login"
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner/plan"
@@ -16,7 +18,7 @@ import (
 // proxied is a session with a PostgreSQL behind it.
 type proxied struct {
 	*session
-	// before is the transaction while the upstream is not open: nothing but this file and held.go read it. See
+	// unopened is the transaction while the upstream is not open: nothing but this file and deferredbegin.go read it. See
 	// transactionState.
 	unopened block
 	up       *upstream.Conn
@@ -27,6 +29,8 @@ type proxied struct {
 
 	long               int // bytes that are missing of a message that is passed on as it arrives
 	parameters         []wire.Parameter
+	password           auth.Secret       // of the client, for an upstream that asks for it
+	startBy            time.Time         // when the start-up has to be over; zero: no limit
 	identity           string            // what the upstream connection is opened with
 	database           string            // that the client has asked for
 	replicates         bool              // the connection is for replication
@@ -51,7 +55,10 @@ func newProxied(s *session) *proxied {
 }
 
 // begin opens the upstream, or finds out how it will greet the client.
-func (s *proxied) begin(parameters []wire.Parameter) error { return s.prepareUpstream(parameters) }
+func (s *proxied) begin(guest *login.Guest) error {
+	s.password, s.startBy = guest.Identity.Password, guest.StartBy
+	return s.prepareUpstream(guest.Parameters)
+}
 
 func (s *proxied) processID() int32 {
 	if !s.up.IsOpened() || s.server.cfg.Upstream.FirstUse {

@@ -16,6 +16,7 @@ import (
 
 	"raisinproxy/pgwire/auth"
 	"raisinproxy/pgwire/drive"
+	"raisinproxy/pgwire/login"
 	"raisinproxy/pgwire/settings"
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/planner"
@@ -77,10 +78,8 @@ type Server struct {
 	// defaults are the settings of a new session.
 	defaults *settings.Defaults
 	// open counts the sessions whose client has logged in.
-	open       atomic.Int64
-	loginQueue *loginQueue // has the others
-	throttle   throttle    // of attempts to log in
-	lookups    throttle    // of questions for users
+	open atomic.Int64
+	door *login.Door // has the others
 
 	mu       sync.Mutex
 	sessions map[cancelKey]*session
@@ -110,17 +109,27 @@ func NewServer(cfg Config) (*Server, error) {
 	if cfg.Upstream != nil {
 		cfg.Upstream.LogTo(cfg.Log)
 	}
-	return &Server{
-		cfg:        cfg,
-		defaults:   defaults,
-		planner:    planner.New(planner.Config{CacheBytes: cfg.PlanCacheBytes, Upstream: cfg.Upstream != nil}),
-		sessions:   map[cancelKey]*session{},
-		madeUp:     map[int32]bool{},
-		ids:        upstream.NewProcessIDs(),
-		all:        map[*session]bool{},
-		lastPID:    firstPID,
-		loginQueue: newLoginQueue(cfg.MaxConnections),
-	}, nil
+	server := &Server{
+		cfg:      cfg,
+		defaults: defaults,
+		planner:  planner.New(planner.Config{CacheBytes: cfg.PlanCacheBytes, Upstream: cfg.Upstream != nil}),
+		sessions: map[cancelKey]*session{},
+		madeUp:   map[int32]bool{},
+		ids:      upstream.NewProcessIDs(),
+		all:      map[*session]bool{},
+		lastPID:  firstPID,
+	}
+	server.door = login.NewDoor(login.Config{
+		Policy:         cfg.Policy,
+		Log:            cfg.Log,
+		TLS:            cfg.TLS,
+		RequireTLS:     cfg.RequireTLS,
+		LookUp:         cfg.LookUp,
+		Cancel:         server.cancel,
+		MaxConnections: cfg.MaxConnections,
+		StartupTimeout: cfg.StartupTimeout,
+	})
+	return server, nil
 }
 
 // shown are the settings by which a client sees how the server was configured.
@@ -137,13 +146,6 @@ func (cfg *Config) shown() map[string]string {
 		shown["superuser_reserved_connections"] = strconv.Itoa(reservedConnections)
 	}
 	return shown
-}
-
-func (s *Server) tlsConfig() *tls.Config {
-	if s.cfg.TLS == nil {
-		return nil
-	}
-	return s.cfg.TLS()
 }
 
 // PlannerStats says how often texts were parsed and found in the cache.
@@ -201,8 +203,8 @@ func (s *Server) accept(ctx context.Context, l net.Listener, serve func(net.Conn
 // client, after the time of grace the others.
 func (s *Server) drain(group *sync.WaitGroup, force context.CancelCauseFunc) {
 	grace := time.AfterFunc(s.cfg.ShutdownTimeout, func() {
-		force(errShutdown)
-		s.each(func(c *session) { c.client.HangUp(errShutdown) })
+		force(login.ErrShutdown)
+		s.each(func(c *session) { c.client.HangUp(login.ErrShutdown) })
 	})
 	defer grace.Stop()
 	s.mu.Lock()
@@ -212,8 +214,6 @@ func (s *Server) drain(group *sync.WaitGroup, force context.CancelCauseFunc) {
 	group.Wait()
 }
 
-var errShutdown = pgerr.Fatalf(codes.AdminShutdown, "terminating connection due to administrator command")
-
 func (s *Server) each(do func(*session)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -222,8 +222,7 @@ func (s *Server) each(do func(*session)) {
 	}
 }
 
-// enter notes a session, or stops it at once if the server is closing. If too many are
-// logging in another one has to go.
+// enter notes a session, or stops it at once if the server is closing.
 func (s *Server) enter(session *session) {
 	s.mu.Lock()
 	s.all[session] = true
@@ -231,16 +230,13 @@ func (s *Server) enter(session *session) {
 		session.client.Stop()
 	}
 	s.mu.Unlock()
-	if other := s.loginQueue.enter(session); other != nil {
-		other.evict()
-		if s.loginQueue.isNews(time.Now()) {
-			s.cfg.Log.Warn("too many clients are logging in: those that take longest are dropped", "limit", s.loginQueue.limit)
-		}
-	}
+	session.visitor = s.door.Enter(session.client, session.log)
 }
 
 func (s *Server) unregister(session *session) {
-	s.loginQueue.leave(session)
+	if session.visitor != nil {
+		session.visitor.Leave()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.all, session)

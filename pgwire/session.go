@@ -11,6 +11,7 @@ import (
 	"github.com/jeroenrinzema/psql-wire/codes"
 
 	"raisinproxy/pgwire/drive"
+	"raisinproxy/pgwire/login"
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
 	"raisinproxy/sqlfuncs"
@@ -27,11 +28,12 @@ type session struct {
 	ended  func() // called when the session has ended
 	log    *slog.Logger
 
-	login   login
-	pid     int32
-	secret  uint32
-	caller  sqlfuncs.Caller
-	handler handler // what the session does with, or without, a PostgreSQL behind
+	visitor  *login.Visitor // until it has logged in
+	admitted bool
+	pid      int32
+	secret   uint32
+	caller   sqlfuncs.Caller
+	handler  handler // what the session does with, or without, a PostgreSQL behind
 
 	view     view
 	tx       transaction
@@ -66,9 +68,8 @@ type session struct {
 func (s *Server) serveConn(ctx context.Context, conn net.Conn, loop *drive.Loop, ended func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	c := s.newSession(ctx, conn, loop)
-	c.login.network = networkOf(conn.RemoteAddr())
-	s.enter(c)
 	c.log = c.log.With("remote", conn.RemoteAddr().String())
+	s.enter(c)
 	unhook := context.AfterFunc(ctx, c.client.Hurry)
 	c.ended = func() {
 		unhook()
@@ -100,13 +101,13 @@ func (s *Server) newSession(ctx context.Context, conn net.Conn, loop *drive.Loop
 		c.handler = &embedded{session: c, block: block{s: c}}
 	}
 	c.notify = c.report
-	c.client.In.Limit = maxStartupBytes
+	c.client.In.Limit = login.MaxPacket
 	return c
 }
 
 // refuse tells the client why there will be no session.
 func (s *session) refuse(err error) {
-	if errors.Is(err, errNoSession) || errors.Is(err, upstream.ErrClientGone) || errors.Is(err, wire.ErrLength) {
+	if errors.Is(err, login.ErrNoSession) || errors.Is(err, upstream.ErrClientGone) || errors.Is(err, wire.ErrLength) {
 		s.log.Debug("connection dropped", "reason", err)
 		return
 	}
@@ -121,7 +122,7 @@ func (s *session) end() {
 	if !s.unit.deciding {
 		_ = s.undoUnit() // nobody is there to be told
 	}
-	if s.login.admitted {
+	if s.admitted {
 		s.server.leave()
 	}
 	s.client.Conn().Close()
@@ -175,7 +176,7 @@ func (s machine) Tell(why drive.Reason) {
 		return
 	case drive.Stopping:
 		s.handler.lastStatement()
-		s.report(errShutdown)
+		s.report(login.ErrShutdown)
 	case drive.Idle:
 		s.report(pgerr.Fatalf(idleSessionTimeout, "terminating connection due to idle-session timeout"))
 	}
@@ -212,12 +213,6 @@ func (s *session) maxWaiting() int {
 		return maxHeld
 	}
 	return maxPending
-}
-
-// evict ends a start-up that the loginQueue has no room for.
-func (s *session) evict() {
-	s.client.Cancel(errEvicted)
-	s.client.Wake()
 }
 
 // call lets the frame at the head wait for a backend. What else stands between it and its

@@ -26,6 +26,7 @@ import (
 	"raisinproxy/backend/inprocess"
 	"raisinproxy/pgwire"
 	"raisinproxy/pgwire/auth"
+	"raisinproxy/pgwire/login"
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wiretest"
 	"raisinproxy/sqlfuncs"
@@ -258,7 +259,7 @@ func selfSigned(t testing.TB) *tls.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{pgwire.ALPN}, Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
+	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{login.ALPN}, Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
 }
 
 func (s *testServer) serve(t testing.TB) {

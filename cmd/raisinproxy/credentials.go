@@ -9,8 +9,8 @@ import (
 	"os"
 	"time"
 
-	"raisinproxy/pgwire"
 	"raisinproxy/pgwire/auth"
+	"raisinproxy/pgwire/login"
 )
 
 // This file is about what tells who is who: the server's certificate, and how clients
@@ -65,7 +65,7 @@ func loadTLS(w *PGWireConfig) (*tls.Config, []problem) {
 		return text
 	}
 	cert, secret := read("pgwire.tls_cert", w.TLSCert), read("pgwire.tls_key", w.TLSKey)
-	config := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{pgwire.ALPN}}
+	config := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{login.ALPN}}
 	if w.TLSClientCA != "" {
 		config.ClientCAs = x509.NewCertPool()
 		// Who has none may log in by another method's rules.

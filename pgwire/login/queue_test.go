@@ -1,4 +1,4 @@
-package pgwire
+package login
 
 import (
 	"fmt"
@@ -8,22 +8,22 @@ import (
 )
 
 // entered is a session from an address that has entered.
-func entered(t *testing.T, e *loginQueue, address string) (s, crowdedOut *session) {
+func entered(t *testing.T, e *queue, address string) (s, crowdedOut *Visitor) {
 	t.Helper()
-	s = &session{}
-	s.login.network = netip.MustParseAddr(address)
+	s = &Visitor{}
+	s.network = netip.MustParseAddr(address)
 	return s, e.enter(s)
 }
 
-// TestLoginQueue: beyond the limit somebody of the network with the most has to go, the one
+// TestQueue: beyond the limit somebody of the network with the most has to go, the one
 // that has been there longest.
-func TestLoginQueue(t *testing.T) {
-	e := newLoginQueue(1)
+func TestQueue(t *testing.T) {
+	e := newQueue(1)
 	if e.limit != leastLogins {
 		t.Fatalf("the limit is %d", e.limit)
 	}
 	innocent, _ := entered(t, e, "192.0.2.1")
-	var flood []*session
+	var flood []*Visitor
 	for range 3 * e.limit {
 		s, out := entered(t, e, "198.51.100.1")
 		flood = append(flood, s)
@@ -43,10 +43,10 @@ func TestLoginQueue(t *testing.T) {
 	}
 }
 
-// TestLoginQueueForgets: what has left leaves nothing.
-func TestLoginQueueForgets(t *testing.T) {
-	e := newLoginQueue(200)
-	var all []*session
+// TestQueueForgets: what has left leaves nothing.
+func TestQueueForgets(t *testing.T) {
+	e := newQueue(200)
+	var all []*Visitor
 	for i := range 3 * e.limit {
 		s, _ := entered(t, e, fmt.Sprintf("192.0.2.%d", i%7))
 		all = append(all, s)
@@ -60,8 +60,8 @@ func TestLoginQueueForgets(t *testing.T) {
 	}
 }
 
-func TestLoginQueueWithoutLimit(t *testing.T) {
-	e := newLoginQueue(0)
+func TestQueueWithoutLimit(t *testing.T) {
+	e := newQueue(0)
 	for range 10 * leastLogins {
 		if _, out := entered(t, e, "192.0.2.1"); out != nil {
 			t.Fatal("somebody had to go")
@@ -70,7 +70,7 @@ func TestLoginQueueWithoutLimit(t *testing.T) {
 }
 
 func TestCrowdIsNewsOnceAMinute(t *testing.T) {
-	e := newLoginQueue(1)
+	e := newQueue(1)
 	now := time.Date(2026, time.November, 29, 12, 0, 0, 0, time.UTC)
 	for after, want := range []bool{true, false, false, true} {
 		if got := e.isNews(now.Add(time.Duration(after) * 20 * time.Second)); got != want {

@@ -1,4 +1,4 @@
-package pgwire
+package login
 
 import (
 	"crypto/tls"
@@ -19,34 +19,34 @@ const ALPN = "postgresql"
 
 // offerTLS answers an SSLRequest. Nothing was read beyond the request, so bytes
 // that an attacker put after it are read as part of the hand-shake, and fail it.
-func (s *session) offerTLS() error {
-	config := s.server.tlsConfig()
+func (v *Visitor) offerTLS() error {
+	config := v.door.tlsConfig()
 	if config == nil {
-		if _, err := s.client.Conn().Write([]byte{'N'}); err != nil {
-			return errNoSession
+		if _, err := v.client.Conn().Write([]byte{'N'}); err != nil {
+			return ErrNoSession
 		}
 		return nil
 	}
-	if _, err := s.client.Conn().Write([]byte{'S'}); err != nil {
-		return errNoSession
+	if _, err := v.client.Conn().Write([]byte{'S'}); err != nil {
+		return ErrNoSession
 	}
-	return s.secure(config)
+	return v.secure(config)
 }
 
 // acceptDirectTLS takes a hand-shake that nobody asked for first (sslnegotiation=direct).
 // It has to name our protocol: whoever sends another one here has been led astray.
-func (s *session) acceptDirectTLS(read []byte) error {
-	config := s.server.tlsConfig()
+func (v *Visitor) acceptDirectTLS(read []byte) error {
+	config := v.door.tlsConfig()
 	if config == nil {
-		return errNoSession
+		return ErrNoSession
 	}
-	s.client.Secure(&unreadConn{Conn: s.client.Conn(), read: append([]byte{}, read...)})
-	if err := s.secure(config); err != nil {
+	v.client.Secure(&unreadConn{Conn: v.client.Conn(), read: append([]byte{}, read...)})
+	if err := v.secure(config); err != nil {
 		return err
 	}
-	if s.client.Conn().(*tls.Conn).ConnectionState().NegotiatedProtocol != ALPN {
-		s.log.Debug("a direct TLS connection without ALPN")
-		return errNoSession
+	if v.client.Conn().(*tls.Conn).ConnectionState().NegotiatedProtocol != ALPN {
+		v.log.Debug("a direct TLS connection without ALPN")
+		return ErrNoSession
 	}
 	return nil
 }
@@ -67,16 +67,16 @@ func (c *unreadConn) Read(b []byte) (int, error) {
 }
 
 // secure makes the connection one over TLS.
-func (s *session) secure(config *tls.Config) error {
-	secured := tls.Server(s.client.Conn(), config)
-	if err := secured.HandshakeContext(s.client.Context()); err != nil {
-		s.log.Debug("TLS hand-shake failed", "error", err)
-		return errNoSession
+func (v *Visitor) secure(config *tls.Config) error {
+	secured := tls.Server(v.client.Conn(), config)
+	if err := secured.HandshakeContext(v.client.Context()); err != nil {
+		v.log.Debug("TLS hand-shake failed", "error", err)
+		return ErrNoSession
 	}
-	s.client.Secure(secured)
-	s.login.channel = auth.Channel{Encrypted: true, EndPoint: endPoint(config)}
+	v.client.Secure(secured)
+	v.channel = auth.Channel{Encrypted: true, EndPoint: endPoint(config)}
 	if chains := secured.ConnectionState().VerifiedChains; len(chains) > 0 {
-		s.login.channel.Client = chains[0][0]
+		v.channel.Client = chains[0][0]
 	}
 	return nil
 }

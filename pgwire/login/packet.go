@@ -1,0 +1,172 @@
+package login
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+	"github.com/jeroenrinzema/psql-wire/codes"
+
+	"raisinproxy/pgwire/wire"
+	"raisinproxy/sqlfuncs/datum"
+	"raisinproxy/sqlfuncs/pgerr"
+)
+
+// The codes of the first packet, where the protocol version stands.
+// https://www.postgresql.org/docs/current/protocol-message-formats.html
+const (
+	protocolVersion = 3 << 16
+	cancelRequest   = 1234<<16 | 5678
+	sslRequest      = 1234<<16 | 5679
+	gssencRequest   = 1234<<16 | 5680
+)
+
+// MaxPacket is PostgreSQL's MAX_STARTUP_PACKET_LENGTH, and the limit of
+// every message before authentication.
+const MaxPacket = 10000
+
+// ErrNoSession ends a connection that wanted none: it sent a cancel request, or
+// nothing that could be answered.
+var ErrNoSession = errors.New("no session was started")
+
+// ErrShutdown ends sessions with the server.
+var ErrShutdown = pgerr.Fatalf(codes.AdminShutdown, "terminating connection due to administrator command")
+
+// errHandshake: instead of a packet there is a TLS hand-shake, which nobody asked for.
+var errHandshake = errors.New("a TLS hand-shake")
+
+func (v *Visitor) logIn() (*Guest, error) {
+	if err := v.holdStartup(); err != nil {
+		return nil, err
+	}
+	version, packet, err := v.negotiate()
+	if err != nil {
+		return nil, err
+	}
+	parameters, err := v.readParameters(version, packet)
+	if err != nil {
+		return nil, err
+	}
+	return v.authenticate(parameters)
+}
+
+// holdStartup gives reads and writes the time that the start-up has, unless it is to end.
+func (v *Visitor) holdStartup() error {
+	v.client.Conn().SetDeadline(v.startBy)
+	switch { // whose deadline may have been lost
+	case v.client.IsStopping():
+		return ErrShutdown
+	case v.evicted.Load():
+		return errEvicted
+	}
+	return nil
+}
+
+// negotiate answers the requests that may come before the start-up packet and
+// returns that packet. Each of TLS and GSS encryption may be asked for once.
+func (v *Visitor) negotiate() (version uint32, packet []byte, err error) {
+	askedTLS, askedGSS := false, false
+	for {
+		code, body, err := v.readStartupPacket()
+		switch {
+		case errors.Is(err, errHandshake) && !askedTLS && !askedGSS:
+			askedTLS = true
+			if err := v.acceptDirectTLS(body); err != nil {
+				return 0, nil, err
+			}
+		case errors.Is(err, errHandshake):
+			return 0, nil, ErrNoSession
+		case err != nil:
+			return 0, nil, err
+		case code == cancelRequest && len(body) == 8:
+			v.door.cfg.Cancel(int32(binary.BigEndian.Uint32(body)), binary.BigEndian.Uint32(body[4:]))
+			return 0, nil, ErrNoSession
+		case code == cancelRequest:
+			return 0, nil, ErrNoSession
+		case code == sslRequest && !askedTLS:
+			askedTLS = true
+			if err := v.offerTLS(); err != nil {
+				return 0, nil, err
+			}
+		case code == gssencRequest && !askedGSS:
+			askedGSS = true
+			if _, err := v.client.Conn().Write([]byte{'N'}); err != nil {
+				return 0, nil, ErrNoSession
+			}
+		case code>>16 == 1, code>>16 == 2:
+			v.refuseOldProtocol(code)
+			return 0, nil, ErrNoSession
+		case code>>16 != protocolVersion>>16:
+			return 0, nil, pgerr.Fatalf(codes.FeatureNotSupported, "unsupported frontend protocol %d.%d: server supports 3.0 to 3.0", code>>16, code&0xFFFF)
+		default:
+			return code, body, nil
+		}
+	}
+}
+
+// refuseOldProtocol answers a client of protocol 1 or 2, in their form.
+func (v *Visitor) refuseOldProtocol(code uint32) {
+	v.client.Out.Buf = fmt.Appendf(v.client.Out.Buf, "EFATAL:  unsupported frontend protocol %d.%d: server supports 3.0 to 3.0\n\x00", code>>16, code&0xFFFF)
+	_ = v.client.Flush() // whether it arrives changes nothing
+}
+
+// readStartupPacket reads a packet that has no type byte. Nothing is answered to
+// a length that cannot be true: whoever sent it does not speak this protocol.
+func (v *Visitor) readStartupPacket() (code uint32, body []byte, err error) {
+	var head [4]byte
+	if _, err := io.ReadFull(v.client.Conn(), head[:]); err != nil {
+		return 0, nil, ErrNoSession
+	}
+	if head[0] == tlsHandshake && !v.channel.Encrypted {
+		return 0, head[:], errHandshake
+	}
+	length := binary.BigEndian.Uint32(head[:])
+	if length < 8 || length > MaxPacket+4 {
+		v.log.Debug("invalid length of startup packet", "length", length)
+		return 0, nil, ErrNoSession
+	}
+	body = make([]byte, length-4)
+	if _, err := io.ReadFull(v.client.Conn(), body); err != nil {
+		return 0, nil, ErrNoSession
+	}
+	return binary.BigEndian.Uint32(body), body[4:], nil
+}
+
+// readParameters reads the start-up packet and says what of it is not understood:
+// a later minor version, or protocol options, are negotiated down.
+func (v *Visitor) readParameters(version uint32, packet []byte) ([]wire.Parameter, error) {
+	if len(packet) == 0 || packet[len(packet)-1] != 0 {
+		return nil, pgerr.Fatalf(codes.ProtocolViolation, "invalid startup packet layout: expected terminator as last byte")
+	}
+	var parameters []wire.Parameter
+	var unknown []string
+	m := wire.Body{Rest: packet}
+	for {
+		name := string(m.Text())
+		if name == "" {
+			break
+		}
+		value := string(m.Text())
+		if strings.HasPrefix(name, "_pq_.") {
+			unknown = append(unknown, name)
+			continue
+		}
+		if name == "replication" && value != "database" {
+			if _, ok := datum.ParseBool(value); !ok {
+				return nil, pgerr.Fatalf(codes.InvalidParameterValue, "invalid value for parameter \"replication\": \"%s\"", value).
+					WithHint("Valid values are: \"false\", 0, \"true\", 1, \"database\".")
+			}
+		}
+		parameters = append(parameters, wire.Parameter{Name: name, Value: value})
+	}
+	if m.Done() != nil {
+		return nil, pgerr.Fatalf(codes.ProtocolViolation, "invalid startup packet layout: expected terminator as last byte")
+	}
+	if version > protocolVersion || len(unknown) > 0 {
+		v.client.Out.Message(&pgproto3.NegotiateProtocolVersion{NewestMinorProtocol: protocolVersion, UnrecognizedOptions: unknown})
+	}
+	return parameters, nil
+}
