@@ -16,25 +16,28 @@ import (
 // linked is a store behind a link, on a server of its own, which knows the scripts.
 func linked(t *testing.T) (*Store, *redistest.Server, *redistest.Link, Options) {
 	t.Helper()
-	return linkedFor(t, options(t, "").Timeout)
+	server := redistest.Start(t, redistest.AOFAlways)
+	s, link, o := linkedTo(t, server, options(t, "").Timeout)
+	return s, server, link, o
 }
 
 // patient is linked with calls that have more time than a test ever takes: its end shows nothing
 // there, so the test says by itself when a call has to try again.
 func patient(t *testing.T) (*Store, *redistest.Server, *redistest.Link, Options) {
 	t.Helper()
-	return linkedFor(t, time.Minute)
+	server := redistest.Start(t, redistest.AOFAlways)
+	s, link, o := linkedTo(t, server, time.Minute)
+	return s, server, link, o
 }
 
-func linkedFor(t *testing.T, timeout time.Duration) (*Store, *redistest.Server, *redistest.Link, Options) {
+func linkedTo(t *testing.T, server *redistest.Server, timeout time.Duration) (*Store, *redistest.Link, Options) {
 	t.Helper()
-	server := redistest.Start(t, redistest.AOFAlways)
 	link := redistest.StartLink(t, server)
 	o := options(t, link.URL())
 	o.Timeout = timeout
 	s := open(t, o)
 	warm(t, s)
-	return s, server, link, o
+	return s, link, o
 }
 
 // warm runs every script once, so that each request after it is one EVALSHA.
@@ -197,21 +200,21 @@ func TestACopyOfAReleasedAcquireGrantsNothingLater(t *testing.T) {
 
 // The retry is refused since nothing may be granted yet; the first copy arrives when it may.
 func TestACopyOfAnEarlyAcquireGrantsNothingLater(t *testing.T) {
-	s, server, link, o := linked(t)
+	server, clock := redistest.StartWithClock(t, redistest.AOFAlways)
+	s, link, o := linkedTo(t, server, time.Minute)
 	o.URL = server.URL()
 	other := open(t, second(t, o))
+	const early = 20 * time.Second // more than the retry takes, less than the copies may take
 	s.watch.mu.Lock()
-	s.watch.earliest = time.Now().Add(s.opts.attemptTime() * 4 / 3).UnixMicro() // after the retry is sent, before the copies' time is over
-	earliest := time.UnixMicro(s.watch.earliest)
+	s.watch.earliest = time.Now().Add(early).UnixMicro()
 	s.watch.mu.Unlock()
-	hold, done := make(chan struct{}), make(chan struct{})
-	link.Next(redistest.Rule{Hold: hold, Done: done})
-	if g, err := s.Acquire(t.Context(), scope, "k", time.Minute); !errors.Is(err, backend.ErrUnavailable) || g.Acquired {
-		t.Fatalf("Acquire before its time = %+v, %v; want ErrUnavailable", g, err)
-	}
-	<-time.After(time.Until(earliest))
-	close(hold)
-	<-done
+	arrive := holdingBack(t, link, func() {
+		if g, err := s.Acquire(t.Context(), scope, "k", time.Minute); !errors.Is(err, backend.ErrUnavailable) || g.Acquired {
+			t.Fatalf("Acquire before its time = %+v, %v; want ErrUnavailable", g, err)
+		}
+	})
+	clock.Step(early)
+	arrive()
 	mustAcquire(t, other, "k", time.Minute)
 }
 
