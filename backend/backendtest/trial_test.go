@@ -196,7 +196,8 @@ func TestATrialSkipsAndFailsForItsOwnGoroutineOnly(t *testing.T) {
 	}
 	failing := testCase{"", func(t testing.TB, _ *store) {
 		together(3, func(i int) { t.Errorf("caller %d", i) })
-		t.Fatal("the end")
+		end := t.Fatal
+		end("the end")
 		t.Error("after it")
 	}}
 	tr := failing.try(t, m.harness())
