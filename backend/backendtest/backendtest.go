@@ -19,16 +19,17 @@ import (
 type Harness struct {
 	// Unit is the measure of the suite: leases last 1 to some 100 units. On a
 	// clock that is moved by hand it may be anything from 4 ms up. On a real
-	// clock every unit is waited for, and it must be long against the delays of
+	// clock every unit is waited for, and should be long against the delays of
 	// the machine: the suite leaves at least two units between a check and the
-	// end of the lease that it concerns.
+	// end of the lease that it concerns. A scenario in which a check came too late
+	// for that is tried again with twice the unit, whatever it found.
 	Unit time.Duration
 	// Slack is how far the clock that leases end by may stray from Env.Now. 0 says
 	// that Env.Now is that clock and stands still unless advanced; only then does
 	// the suite check what holds at the very end of a lease.
 	Slack time.Duration
-	// New makes a store that holds nothing. It is called once for each subtest and
-	// registers with t.Cleanup what must be undone after it.
+	// New makes a store that holds nothing. It is called once for each trial of a
+	// subtest and registers with t.Cleanup what must be undone after the subtest.
 	New func(t *testing.T) Env
 	// Limited is New for a store in which a tenant may have MaxPools pools.
 	Limited func(t *testing.T) Env
@@ -80,7 +81,7 @@ func Run(t *testing.T, h Harness) {
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			for _, c := range group.cases {
-				t.Run(c.name, func(t *testing.T) { c.test(t, newStore(t, group.of)) })
+				t.Run(c.name, func(t *testing.T) { c.run(t, group.of) })
 			}
 		})
 	}
@@ -88,5 +89,5 @@ func Run(t *testing.T, h Harness) {
 
 type testCase struct {
 	name string
-	test func(t *testing.T, s *store)
+	test func(t testing.TB, s *store)
 }

@@ -33,7 +33,7 @@ func winners(n int, call func(i int) bool) int {
 	return int(won.Load())
 }
 
-func oneWinnerOfFree(t *testing.T, s *store) {
+func oneWinnerOfFree(t testing.TB, s *store) {
 	for round := range 20 {
 		key := fmt.Sprint("k", round)
 		won := winners(50, func(int) bool { return s.acquire(key, s.units(1000)).Acquired })
@@ -43,7 +43,7 @@ func oneWinnerOfFree(t *testing.T, s *store) {
 	}
 }
 
-func oneWinnerOfExpired(t *testing.T, s *store) {
+func oneWinnerOfExpired(t testing.TB, s *store) {
 	const keys = 20
 	old := make([]int64, keys)
 	for i := range old {
@@ -68,7 +68,7 @@ func oneWinnerOfExpired(t *testing.T, s *store) {
 	}
 }
 
-func oneReleaseIsTrue(t *testing.T, s *store) {
+func oneReleaseIsTrue(t testing.TB, s *store) {
 	for round := range 20 {
 		token := s.mustAcquire("k", s.units(1000))
 		if won := winners(20, func(int) bool { return s.release("k", token) }); won != 1 {
@@ -77,7 +77,7 @@ func oneReleaseIsTrue(t *testing.T, s *store) {
 	}
 }
 
-func holdersExclude(t *testing.T, s *store) {
+func holdersExclude(t testing.TB, s *store) {
 	var inside, grants atomic.Int32
 	var last atomic.Int64
 	together(8, func(int) {
@@ -107,7 +107,7 @@ func holdersExclude(t *testing.T, s *store) {
 
 // noRenewalOutlives is the client library that goes on renewing in the
 // background while the lock is released.
-func noRenewalOutlives(t *testing.T, s *store) {
+func noRenewalOutlives(t testing.TB, s *store) {
 	for range 50 {
 		token := s.mustAcquire("k", s.units(1000))
 		var released atomic.Bool
@@ -134,7 +134,7 @@ func noRenewalOutlives(t *testing.T, s *store) {
 	s.mustAcquire("k", s.unit)
 }
 
-func noneLeftBehind(_ *testing.T, s *store) {
+func noneLeftBehind(_ testing.TB, s *store) {
 	const keys = 16
 	key := func(i int) string { return fmt.Sprint("k", i%keys) }
 	together(8, func(worker int) {
@@ -154,7 +154,7 @@ func noneLeftBehind(_ *testing.T, s *store) {
 }
 
 // sellOut has 500 callers claim a unit each and checks what was sold.
-func sellOut(t *testing.T, s *store, capacity int64) {
+func sellOut(t testing.TB, s *store, capacity int64) {
 	var mu sync.Mutex
 	var left []int64
 	together(500, func(int) {
@@ -179,11 +179,11 @@ func sellOut(t *testing.T, s *store, capacity int64) {
 	s.mustNotClaim("p", 1, capacity, 0)
 }
 
-func exactly180(t *testing.T, s *store) { sellOut(t, s, 180) }
+func exactly180(t testing.TB, s *store) { sellOut(t, s, 180) }
 
-func exactlyOne(t *testing.T, s *store) { sellOut(t, s, 1) }
+func exactlyOne(t testing.TB, s *store) { sellOut(t, s, 1) }
 
-func oneCreation(t *testing.T, s *store) {
+func oneCreation(t testing.TB, s *store) {
 	const callers = 50
 	for round := range 10 {
 		pool := fmt.Sprint("p", round)
@@ -203,7 +203,7 @@ func oneCreation(t *testing.T, s *store) {
 	}
 }
 
-func conservation(t *testing.T, s *store) {
+func conservation(t testing.TB, s *store) {
 	const capacity, workers = 100, 8
 	s.mustNotClaim("p", capacity+1, capacity, capacity)
 	var held, refused atomic.Int64

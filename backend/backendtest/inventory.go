@@ -23,13 +23,13 @@ var inventoryCases = []testCase{
 	{"restock beyond int64 fails and changes nothing", restockOverflow},
 }
 
-func firstClaimCreates(_ *testing.T, s *store) {
+func firstClaimCreates(_ testing.TB, s *store) {
 	s.mustClaim("p", 1, 180, 179)
 	s.mustClaim("q", 180, 180, 0)
 	s.mustClaim("p", 9, 180, 170)
 }
 
-func firstClaimTooLarge(_ *testing.T, s *store) {
+func firstClaimTooLarge(_ testing.TB, s *store) {
 	s.mustNotClaim("p", 11, 10, 10)
 	s.mustRestock("p", 1, 11) // so it exists
 	s.mustClaim("p", 11, 10, 0)
@@ -37,14 +37,14 @@ func firstClaimTooLarge(_ *testing.T, s *store) {
 	s.mustRestock("q", 1, 1)
 }
 
-func emptyPool(_ *testing.T, s *store) {
+func emptyPool(_ testing.TB, s *store) {
 	s.mustNotClaim("p", 1, 0, 0)
 	s.mustNotClaim("p", 1, 5, 0)
 	s.mustRestock("p", 3, 3)
 	s.mustClaim("p", 3, 0, 0)
 }
 
-func capacityIsIgnoredLater(_ *testing.T, s *store) {
+func capacityIsIgnoredLater(_ testing.TB, s *store) {
 	s.mustClaim("p", 1, 10, 9)
 	for _, capacity := range []int64{0, 1, 9, 11, 1000, math.MaxInt64} {
 		s.mustNotClaim("p", 10, capacity, 9)
@@ -54,14 +54,14 @@ func capacityIsIgnoredLater(_ *testing.T, s *store) {
 	s.mustRestock("p", 1, 8)
 }
 
-func allOrNothing(_ *testing.T, s *store) {
+func allOrNothing(_ testing.TB, s *store) {
 	s.mustClaim("p", 3, 10, 7)
 	s.mustNotClaim("p", 8, 10, 7)
 	s.mustNotClaim("p", math.MaxInt64, 10, 7)
 	s.mustClaim("p", 7, 10, 0)
 }
 
-func soldOutStays(_ *testing.T, s *store) {
+func soldOutStays(_ testing.TB, s *store) {
 	s.mustClaim("p", 9, 10, 1)
 	s.mustClaim("p", 1, 10, 0)
 	for range 3 {
@@ -73,7 +73,7 @@ func soldOutStays(_ *testing.T, s *store) {
 	s.mustClaim("p", 1, 10, 0)
 }
 
-func poolsStay(_ *testing.T, s *store) {
+func poolsStay(_ testing.TB, s *store) {
 	s.mustClaim("full", 1, 10, 9)
 	s.mustClaim("sold out", 10, 10, 0)
 	s.mustNotClaim("empty", 1, 0, 0)
@@ -83,14 +83,14 @@ func poolsStay(_ *testing.T, s *store) {
 	s.mustRestock("empty", 1, 1)
 }
 
-func restockGivesBack(_ *testing.T, s *store) {
+func restockGivesBack(_ testing.TB, s *store) {
 	s.mustClaim("p", 7, 10, 3)
 	s.mustRestock("p", 5, 8)
 	s.mustClaim("p", 8, 10, 0)
 	s.mustRestock("p", 10, 10)
 }
 
-func restockIsUncapped(_ *testing.T, s *store) {
+func restockIsUncapped(_ testing.TB, s *store) {
 	s.mustClaim("p", 1, 1, 0)
 	s.mustRestock("p", 1, 1)
 	s.mustRestock("p", 1, 2) // given back twice: so it is told, and not hidden
@@ -98,7 +98,7 @@ func restockIsUncapped(_ *testing.T, s *store) {
 	s.mustClaim("p", 1002, 1, 0)
 }
 
-func restockUnknown(t *testing.T, s *store) {
+func restockUnknown(t testing.TB, s *store) {
 	for range 2 {
 		remaining, err := s.client().Restock(s.ctx, s.scope, "p", 5)
 		if !errors.Is(err, backend.ErrNoPool) || remaining != 0 {
@@ -108,7 +108,7 @@ func restockUnknown(t *testing.T, s *store) {
 	s.mustClaim("p", 1, 10, 9)
 }
 
-func countsAreExact(_ *testing.T, s *store) {
+func countsAreExact(_ testing.TB, s *store) {
 	const all = math.MaxInt64
 	s.mustClaim("all", all, all, 0)
 	s.mustRestock("all", all, all)
@@ -128,7 +128,7 @@ func countsAreExact(_ *testing.T, s *store) {
 	s.mustClaim("edge", edge+1, 1, 0)
 }
 
-func restockOverflow(t *testing.T, s *store) {
+func restockOverflow(t testing.TB, s *store) {
 	const all = math.MaxInt64
 	s.mustClaim("p", 2, all, all-2)
 	for _, n := range []int64{3, 4, all - 1, all} {

@@ -32,7 +32,7 @@ func everyCall(ctx context.Context, b backend.Backend, scope backend.Scope, toke
 	return errs
 }
 
-func endedAppliesNothing(t *testing.T, s *store, ended context.Context, want error) {
+func endedAppliesNothing(t testing.TB, s *store, ended context.Context, want error) {
 	token := s.mustAcquire("k", s.units(6))
 	s.mustClaim("p", 1, 10, 9)
 	for call, err := range everyCall(ended, s.client(), s.scope, token, s.units(1000)) {
@@ -51,19 +51,19 @@ func endedAppliesNothing(t *testing.T, s *store, ended context.Context, want err
 	s.mustAcquire("k", s.unit) // it was not renewed either
 }
 
-func cancelledAppliesNothing(t *testing.T, s *store) {
+func cancelledAppliesNothing(t testing.TB, s *store) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	endedAppliesNothing(t, s, ctx, context.Canceled)
 }
 
-func lateAppliesNothing(t *testing.T, s *store) {
+func lateAppliesNothing(t testing.TB, s *store) {
 	ctx, cancel := context.WithTimeout(t.Context(), -time.Second)
 	defer cancel()
 	endedAppliesNothing(t, s, ctx, context.DeadlineExceeded)
 }
 
-func callsAfterClose(t *testing.T, s *store) {
+func callsAfterClose(t testing.TB, s *store) {
 	token := s.mustAcquire("k", s.units(1000))
 	s.mustClaim("p", 1, 10, 9)
 	for i, client := range s.Clients {
@@ -80,7 +80,7 @@ func callsAfterClose(t *testing.T, s *store) {
 	}
 }
 
-func closeIsIdempotent(t *testing.T, s *store) {
+func closeIsIdempotent(t testing.TB, s *store) {
 	together(8, func(i int) {
 		for range 3 {
 			if err := s.Clients[i%len(s.Clients)].Close(); err != nil {
@@ -90,7 +90,7 @@ func closeIsIdempotent(t *testing.T, s *store) {
 	})
 }
 
-func callsRacingClose(t *testing.T, s *store) {
+func callsRacingClose(t testing.TB, s *store) {
 	const callers = 7
 	client := s.Clients[0]
 	var calls, gone atomic.Int32
@@ -136,7 +136,7 @@ func callsRacingClose(t *testing.T, s *store) {
 	}
 }
 
-func closeOfOneClient(t *testing.T, s *store) {
+func closeOfOneClient(t testing.TB, s *store) {
 	if len(s.Clients) < 2 {
 		t.Skip("the harness has one client only")
 	}

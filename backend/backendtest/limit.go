@@ -38,7 +38,7 @@ func (s *store) fill() {
 	}
 }
 
-func poolBeyondLimit(_ *testing.T, s *store) {
+func poolBeyondLimit(_ testing.TB, s *store) {
 	s.fill()
 	s.mustBeTooMany("one more")
 	s.advance(1)
@@ -48,7 +48,7 @@ func poolBeyondLimit(_ *testing.T, s *store) {
 	s.mustNotClaim("p2", 10, 10, 9)
 }
 
-func limitIsPerTenant(_ *testing.T, s *store) {
+func limitIsPerTenant(_ testing.TB, s *store) {
 	s.mustClaim("p", 1, 10, 9)
 	s.in(backend.Scope{Tenant: s.scope.Tenant, Repository: "other", Branch: "main"}).mustClaim("p", 1, 10, 9)
 	s.in(backend.Scope{Tenant: s.scope.Tenant, Repository: "shop", Branch: "other"}).mustClaim("p", 1, 10, 9)
@@ -57,14 +57,14 @@ func limitIsPerTenant(_ *testing.T, s *store) {
 	s.in(backend.Scope{Tenant: "another", Repository: "shop", Branch: "main"}).fill()
 }
 
-func soldNothingCounts(_ *testing.T, s *store) {
+func soldNothingCounts(_ testing.TB, s *store) {
 	for i := range MaxPools {
 		s.mustNotClaim("p"+strconv.Itoa(i), 11, 10, 10)
 	}
 	s.mustBeTooMany("one more")
 }
 
-func racingForPools(t *testing.T, s *store) {
+func racingForPools(t testing.TB, s *store) {
 	var made atomic.Int64
 	var group sync.WaitGroup
 	for i := range 8 * MaxPools {
@@ -83,7 +83,7 @@ func racingForPools(t *testing.T, s *store) {
 	}
 }
 
-func racingForOnePool(t *testing.T, s *store) {
+func racingForOnePool(t testing.TB, s *store) {
 	var group sync.WaitGroup
 	for range 16 {
 		group.Go(func() {

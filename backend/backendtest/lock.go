@@ -36,7 +36,7 @@ var lockCases = []testCase{
 	{"renew of a key that was never held is false", renewOfNothing},
 }
 
-func freeKeyIsGranted(t *testing.T, s *store) {
+func freeKeyIsGranted(t testing.TB, s *store) {
 	for _, ttl := range []time.Duration{s.units(1), s.units(10), 300 * time.Second} {
 		earliest := s.Wall().Add(ttl - s.slack)
 		g := s.acquire("key "+ttl.String(), ttl)
@@ -51,14 +51,14 @@ func freeKeyIsGranted(t *testing.T, s *store) {
 	}
 }
 
-func heldKeyIsRefused(_ *testing.T, s *store) {
+func heldKeyIsRefused(_ testing.TB, s *store) {
 	s.mustAcquire("k", s.units(100))
 	for range 2 * len(s.Clients) { // the holder's own client is among them
 		s.mustBeHeld("k")
 	}
 }
 
-func refusedAcquireChangesNothing(_ *testing.T, s *store) {
+func refusedAcquireChangesNothing(_ testing.TB, s *store) {
 	token := s.mustAcquire("k", s.units(6))
 	s.advance(1)
 	s.mustBeHeld("k") // asks for far more than 6 units
@@ -71,7 +71,7 @@ func refusedAcquireChangesNothing(_ *testing.T, s *store) {
 	s.mustAcquire("k", s.units(100))
 }
 
-func leaseEndsByItself(_ *testing.T, s *store) {
+func leaseEndsByItself(_ testing.TB, s *store) {
 	first := s.mustAcquire("k", s.units(6))
 	s.advance(3)
 	s.mustBeHeld("k")
@@ -83,7 +83,7 @@ func leaseEndsByItself(_ *testing.T, s *store) {
 
 // toDeadline takes a lease and runs check a millisecond before its deadline and
 // after that at the deadline.
-func toDeadline(t *testing.T, s *store, before, at func(key string, token int64)) {
+func toDeadline(t testing.TB, s *store, before, at func(key string, token int64)) {
 	if !s.exact() {
 		t.Skip("the harness has Slack: its clock cannot be stopped at a deadline")
 	}
@@ -97,25 +97,25 @@ func toDeadline(t *testing.T, s *store, before, at func(key string, token int64)
 	at("late", late)
 }
 
-func overAtDeadlineForAcquire(t *testing.T, s *store) {
+func overAtDeadlineForAcquire(t testing.TB, s *store) {
 	toDeadline(t, s,
 		func(key string, _ int64) { s.mustBeHeld(key) },
 		func(key string, _ int64) { s.mustAcquire(key, s.unit) })
 }
 
-func overAtDeadlineForRenew(t *testing.T, s *store) {
+func overAtDeadlineForRenew(t testing.TB, s *store) {
 	toDeadline(t, s,
 		func(key string, token int64) { s.mustRenew(key, token, s.unit) },
 		func(key string, token int64) { s.mustNotRenew(key, token, s.unit) })
 }
 
-func overAtDeadlineForRelease(t *testing.T, s *store) {
+func overAtDeadlineForRelease(t testing.TB, s *store) {
 	toDeadline(t, s,
 		func(key string, token int64) { s.mustRelease(key, token) },
 		func(key string, token int64) { s.mustNotRelease(key, token) })
 }
 
-func shortestTTL(_ *testing.T, s *store) {
+func shortestTTL(_ testing.TB, s *store) {
 	token := s.mustAcquireBriefly("k")
 	if s.exact() {
 		s.mustBeHeld("k")
@@ -127,7 +127,7 @@ func shortestTTL(_ *testing.T, s *store) {
 	s.mustAcquireBriefly("k")
 }
 
-func longestTTL(_ *testing.T, s *store) {
+func longestTTL(_ testing.TB, s *store) {
 	s.advance(1) // so that now + ttl is beyond the range
 	for key, ttl := range map[string]time.Duration{
 		"all": math.MaxInt64, "nearly all": math.MaxInt64 - 1, "half": math.MaxInt64 / 2,
@@ -144,14 +144,14 @@ func longestTTL(_ *testing.T, s *store) {
 	}
 }
 
-func releaseFrees(_ *testing.T, s *store) {
+func releaseFrees(_ testing.TB, s *store) {
 	for range 3 {
 		token := s.mustAcquire("k", s.units(100))
 		s.mustRelease("k", token)
 	}
 }
 
-func secondReleaseIsFalse(_ *testing.T, s *store) {
+func secondReleaseIsFalse(_ testing.TB, s *store) {
 	first := s.mustAcquire("k", s.units(100))
 	s.mustRelease("k", first)
 	s.mustNotRelease("k", first)
@@ -161,7 +161,7 @@ func secondReleaseIsFalse(_ *testing.T, s *store) {
 	s.mustRelease("k", second)
 }
 
-func lateReleaseSparesSuccessor(_ *testing.T, s *store) {
+func lateReleaseSparesSuccessor(_ testing.TB, s *store) {
 	first := s.mustAcquire("k", s.units(2))
 	s.advance(3)
 	s.mustNotRelease("k", first)
@@ -181,7 +181,7 @@ func notTheToken(token int64) []int64 {
 	return slices.DeleteFunc(others, func(other int64) bool { return other == token })
 }
 
-func foreignRelease(_ *testing.T, s *store) {
+func foreignRelease(_ testing.TB, s *store) {
 	token := s.mustAcquire("k", s.units(100))
 	for _, other := range notTheToken(token) {
 		s.mustNotRelease("k", other)
@@ -190,14 +190,14 @@ func foreignRelease(_ *testing.T, s *store) {
 	s.mustRelease("k", token)
 }
 
-func releaseOfNothing(_ *testing.T, s *store) {
+func releaseOfNothing(_ testing.TB, s *store) {
 	for _, token := range []int64{0, 1, -1, math.MaxInt64, math.MinInt64} {
 		s.mustNotRelease("k", token)
 	}
 	s.mustAcquire("k", s.unit)
 }
 
-func renewMovesTheEnd(_ *testing.T, s *store) {
+func renewMovesTheEnd(_ testing.TB, s *store) {
 	token := s.mustAcquire("k", s.units(6))
 	s.advance(3)
 	s.mustRenew("k", token, s.units(6)) // to 9; added to the old end it would be 12
@@ -208,7 +208,7 @@ func renewMovesTheEnd(_ *testing.T, s *store) {
 	s.mustNotRelease("k", token)
 }
 
-func renewNeverShortens(_ *testing.T, s *store) {
+func renewNeverShortens(_ testing.TB, s *store) {
 	token := s.mustAcquire("k", s.units(8))
 	s.mustRenew("k", token, s.units(1))
 	s.mustRenew("k", token, time.Millisecond)
@@ -220,7 +220,7 @@ func renewNeverShortens(_ *testing.T, s *store) {
 	s.mustAcquire("k", s.unit)
 }
 
-func renewChain(_ *testing.T, s *store) {
+func renewChain(_ testing.TB, s *store) {
 	token := s.mustAcquire("k", s.units(4))
 	for range 6 {
 		s.advance(2)
@@ -231,7 +231,7 @@ func renewChain(_ *testing.T, s *store) {
 	s.mustAcquire("k", s.unit)
 }
 
-func foreignRenew(_ *testing.T, s *store) {
+func foreignRenew(_ testing.TB, s *store) {
 	token := s.mustAcquire("k", s.units(6))
 	for _, other := range notTheToken(token) {
 		s.mustNotRenew("k", other, s.units(1000))
@@ -242,7 +242,7 @@ func foreignRenew(_ *testing.T, s *store) {
 	s.mustAcquire("k", s.unit)
 }
 
-func renewNeverRevives(_ *testing.T, s *store) {
+func renewNeverRevives(_ testing.TB, s *store) {
 	token := s.mustAcquire("k", s.units(2))
 	s.advance(3)
 	s.mustNotRenew("k", token, s.units(100))
@@ -252,14 +252,14 @@ func renewNeverRevives(_ *testing.T, s *store) {
 	s.mustNotRenew("k", token, s.units(100))
 }
 
-func renewAfterRelease(_ *testing.T, s *store) {
+func renewAfterRelease(_ testing.TB, s *store) {
 	token := s.mustAcquire("k", s.units(100))
 	s.mustRelease("k", token)
 	s.mustNotRenew("k", token, s.units(100))
 	s.mustAcquire("k", s.units(100))
 }
 
-func lateRenewSparesSuccessor(_ *testing.T, s *store) {
+func lateRenewSparesSuccessor(_ testing.TB, s *store) {
 	first := s.mustAcquire("k", s.units(2))
 	s.advance(3)
 	second := s.mustAcquire("k", s.units(6))
@@ -270,7 +270,7 @@ func lateRenewSparesSuccessor(_ *testing.T, s *store) {
 	s.mustAcquire("k", s.unit)
 }
 
-func renewOfNothing(_ *testing.T, s *store) {
+func renewOfNothing(_ testing.TB, s *store) {
 	for _, token := range []int64{0, 1, -1, math.MaxInt64, math.MinInt64} {
 		s.mustNotRenew("k", token, s.units(100))
 	}

@@ -18,7 +18,7 @@ var modelCases = []testCase{
 
 // sequencesFollowTheModel makes random calls, one after the other, and compares
 // each answer with that of a model that is simple enough to be believed.
-func sequencesFollowTheModel(t *testing.T, s *store) {
+func sequencesFollowTheModel(t testing.TB, s *store) {
 	const runsOnRealClock = 20 // where every advance is waited for
 	run := 0
 	rapid.Check(t, func(rt *rapid.T) {
@@ -27,7 +27,7 @@ func sequencesFollowTheModel(t *testing.T, s *store) {
 			return
 		}
 		m := &model{
-			store: s.reporting(rt).in(backend.Scope{Tenant: "model", Repository: "shop", Branch: fmt.Sprint(run)}),
+			store: s.reporting(rt).unplanned().in(backend.Scope{Tenant: "model", Repository: "shop", Branch: fmt.Sprint(run)}),
 			locks: make(map[string]*modelLock),
 			pools: make(map[string]*int64),
 			known: []int64{0, 1, -1, backend.MaxToken},
@@ -115,8 +115,14 @@ func (m *model) tryAcquire(rt *rapid.T) {
 	key, l := m.drawLock(rt)
 	ttl := m.drawTTL(rt)
 	call := m.store.Now()
-	g := m.store.acquire(key, ttl)
+	g, err := m.store.client().Acquire(m.store.ctx, m.store.scope, key, ttl)
 	ret := m.store.Now()
+	if !m.store.exact() && tooLate(err, ret-call, ttl) {
+		return
+	}
+	if err != nil {
+		rt.Fatalf("Acquire(%q, %v): %v", key, ttl, err)
+	}
 	state := l.state(call, ret, m.store.slack)
 	switch {
 	case state == mustBeLive && g != (backend.Grant{}):

@@ -36,7 +36,7 @@ func trickyNames() []string {
 
 // namesAreThemselves, and scopesKeepKeysApart after it, try the tokens of other
 // keys where they differ: tokens need to be different within a key only.
-func namesAreThemselves(t *testing.T, s *store) {
+func namesAreThemselves(t testing.TB, s *store) {
 	names := trickyNames()
 	tokens := make(map[string]int64)
 	for i, name := range names {
@@ -75,7 +75,7 @@ var nearScopes = []backend.Scope{
 	{Tenant: "shop", Repository: "default", Branch: "main"},
 }
 
-func scopesKeepKeysApart(_ *testing.T, s *store) {
+func scopesKeepKeysApart(_ testing.TB, s *store) {
 	tokens := make([]int64, len(nearScopes))
 	for i, scope := range nearScopes {
 		tokens[i] = s.in(scope).mustAcquire("k", s.units(1000))
@@ -93,7 +93,7 @@ func scopesKeepKeysApart(_ *testing.T, s *store) {
 	}
 }
 
-func scopesKeepPoolsApart(t *testing.T, s *store) {
+func scopesKeepPoolsApart(t testing.TB, s *store) {
 	for i, scope := range nearScopes {
 		s.in(scope).mustClaim("p", 1, int64(i)+1, int64(i))
 	}
@@ -106,7 +106,7 @@ func scopesKeepPoolsApart(t *testing.T, s *store) {
 
 // namesNeverCollide puts every choice of a few parts into every field. Written
 // one after the other, with whatever between them, many of these are the same.
-func namesNeverCollide(_ *testing.T, s *store) {
+func namesNeverCollide(_ testing.TB, s *store) {
 	parts := []string{"", "a", "aa", "a:", ":a", "\x01a", "}{"}
 	names := parts[1:] // a name has at least one byte
 	var capacity int64
@@ -124,7 +124,7 @@ func namesNeverCollide(_ *testing.T, s *store) {
 	}
 }
 
-func keyAndPoolAreStrangers(_ *testing.T, s *store) {
+func keyAndPoolAreStrangers(_ testing.TB, s *store) {
 	token := s.mustAcquire("x", s.units(1000))
 	s.mustClaim("x", 1, 10, 9)
 	s.mustBeHeld("x")

@@ -23,6 +23,7 @@ type store struct {
 	ctx  context.Context
 	t    reporter
 	turn *atomic.Uint32 // which client is next
+	plan *plan          // nil: the clock stands still, or the case measures for itself
 }
 
 // reporter is what *testing.T and *rapid.T share.
@@ -41,7 +42,7 @@ func newStore(t *testing.T, h Harness) *store {
 	if (env.StepWall == nil) == (env.NoStepWall == "") {
 		t.Fatal("backendtest: New must give either StepWall or NoStepWall")
 	}
-	return &store{
+	s := &store{
 		Env:   env,
 		unit:  h.Unit,
 		slack: h.Slack,
@@ -50,6 +51,10 @@ func newStore(t *testing.T, h Harness) *store {
 		t:     t,
 		turn:  new(atomic.Uint32),
 	}
+	if !s.exact() {
+		s.plan = newPlan(env.Now, h.Slack)
+	}
+	return s
 }
 
 // in is the same store, seen from another scope.
@@ -66,13 +71,28 @@ func (s *store) reporting(t reporter) *store {
 	return &other
 }
 
+// unplanned is the same store for a case that measures by itself when its leases end.
+func (s *store) unplanned() *store {
+	other := *s
+	other.plan = nil
+	return &other
+}
+
 // exact reports whether the clock stands still unless advanced.
 func (s *store) exact() bool { return s.slack == 0 }
 
 // advance lets n units pass.
 func (s *store) advance(n int) { s.Advance(s.units(n)) }
 
+// Advance is Env.Advance by the plan.
+func (s *store) Advance(d time.Duration) {
+	s.Env.Advance(d)
+	s.plan.advanced(d)
+}
+
 func (s *store) units(n int) time.Duration { return time.Duration(n) * s.unit }
+
+func (s *store) lock(key string) lockName { return lockName{s.scope, key} }
 
 func (s *store) client() backend.Backend {
 	return s.Clients[int(s.turn.Add(1))%len(s.Clients)]
@@ -82,8 +102,14 @@ func (s *store) client() backend.Backend {
 
 func (s *store) acquire(key string, ttl time.Duration) backend.Grant {
 	s.t.Helper()
+	call := s.plan.begin()
 	g, err := s.client().Acquire(s.ctx, s.scope, key, ttl)
+	s.plan.answered(s.lock(key))
+	if g.Acquired {
+		s.plan.granted(s.lock(key), g.Token, call, ttl)
+	}
 	if err != nil {
+		s.plan.failed(err, call, ttl)
 		s.t.Errorf("Acquire(%+v, %.40q, %v): %v", s.scope, key, ttl, err)
 	}
 	return g
@@ -91,7 +117,12 @@ func (s *store) acquire(key string, ttl time.Duration) backend.Grant {
 
 func (s *store) renew(key string, token int64, ttl time.Duration) bool {
 	s.t.Helper()
+	call := s.plan.begin()
 	ok, err := s.client().Renew(s.ctx, s.scope, key, token, ttl)
+	s.plan.answered(s.lock(key))
+	if ok {
+		s.plan.renewed(s.lock(key), token, call, ttl)
+	}
 	if err != nil {
 		s.t.Errorf("Renew(%+v, %.40q, %d, %v): %v", s.scope, key, token, ttl, err)
 	}
@@ -101,6 +132,10 @@ func (s *store) renew(key string, token int64, ttl time.Duration) bool {
 func (s *store) release(key string, token int64) bool {
 	s.t.Helper()
 	ok, err := s.client().Release(s.ctx, s.scope, key, token)
+	s.plan.answered(s.lock(key))
+	if ok {
+		s.plan.released(s.lock(key), token)
+	}
 	if err != nil {
 		s.t.Errorf("Release(%+v, %.40q, %d): %v", s.scope, key, token, err)
 	}

@@ -20,7 +20,7 @@ var tokenCases = []testCase{
 // rising checks that each token of a key is above the one before it and below
 // MaxToken.
 type rising struct {
-	t    *testing.T
+	t    testing.TB
 	last int64
 }
 
@@ -32,7 +32,7 @@ func (r *rising) next(token int64) {
 	r.last = token
 }
 
-func tokensRiseAtOnce(t *testing.T, s *store) {
+func tokensRiseAtOnce(t testing.TB, s *store) {
 	tokens := rising{t: t}
 	for range 100 {
 		token := s.mustAcquire("k", s.units(100))
@@ -42,7 +42,7 @@ func tokensRiseAtOnce(t *testing.T, s *store) {
 	}
 }
 
-func tokensRiseOverExpiry(t *testing.T, s *store) {
+func tokensRiseOverExpiry(t testing.TB, s *store) {
 	tokens := rising{t: t}
 	for range 5 {
 		tokens.next(s.mustAcquire("k", s.units(1)))
@@ -50,7 +50,7 @@ func tokensRiseOverExpiry(t *testing.T, s *store) {
 	}
 }
 
-func tokensFollowTheWall(t *testing.T, s *store) {
+func tokensFollowTheWall(t testing.TB, s *store) {
 	for range 3 {
 		floor := s.Wall().Add(-s.slack).UnixMicro()
 		if token := s.mustAcquire("k", s.units(1)); token < floor {
@@ -60,7 +60,7 @@ func tokensFollowTheWall(t *testing.T, s *store) {
 	}
 }
 
-func tokensRiseOverWallSteps(t *testing.T, s *store) {
+func tokensRiseOverWallSteps(t testing.TB, s *store) {
 	canStepWall(t, s)
 	tokens := rising{t: t}
 	for _, step := range []time.Duration{
@@ -75,7 +75,7 @@ func tokensRiseOverWallSteps(t *testing.T, s *store) {
 	}
 }
 
-func tokensOutliveTheKey(t *testing.T, s *store) {
+func tokensOutliveTheKey(t testing.TB, s *store) {
 	const keys = 50
 	var tokens [keys]rising
 	for range 3 {
@@ -90,7 +90,7 @@ func tokensOutliveTheKey(t *testing.T, s *store) {
 	}
 }
 
-func wallStepMovesNoLease(t *testing.T, s *store) {
+func wallStepMovesNoLease(t testing.TB, s *store) {
 	canStepWall(t, s)
 	for _, step := range []time.Duration{time.Hour, -time.Hour, -100 * 365 * 24 * time.Hour} {
 		token := s.mustAcquire("k", s.units(6))
@@ -107,7 +107,7 @@ func wallStepMovesNoLease(t *testing.T, s *store) {
 	}
 }
 
-func canStepWall(t *testing.T, s *store) {
+func canStepWall(t testing.TB, s *store) {
 	t.Helper()
 	if s.StepWall == nil {
 		t.Skip("the harness cannot step the wall clock: " + s.NoStepWall)

@@ -289,6 +289,7 @@ func TestASealedNamespaceRefusesEveryCall(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			o := o()
+			o.MaxTTL = time.Hour
 			deaf := open(t, o)
 			const keys = 12 // on every master
 			held := make([]int64, keys)

@@ -17,11 +17,27 @@ import (
 func linked(t *testing.T) (*Store, *redistest.Server, *redistest.Link, Options) {
 	t.Helper()
 	server := redistest.Start(t, redistest.AOFAlways)
+	s, link, o := linkedTo(t, server, options(t, "").Timeout)
+	return s, server, link, o
+}
+
+// patient is linked with calls that have more time than a test ever takes: its end shows nothing
+// there, so the test says by itself when a call has to try again.
+func patient(t *testing.T) (*Store, *redistest.Server, *redistest.Link, Options) {
+	t.Helper()
+	server := redistest.Start(t, redistest.AOFAlways)
+	s, link, o := linkedTo(t, server, time.Minute)
+	return s, server, link, o
+}
+
+func linkedTo(t *testing.T, server *redistest.Server, timeout time.Duration) (*Store, *redistest.Link, Options) {
+	t.Helper()
 	link := redistest.StartLink(t, server)
 	o := options(t, link.URL())
+	o.Timeout = timeout
 	s := open(t, o)
 	warm(t, s)
-	return s, server, link, o
+	return s, link, o
 }
 
 // warm runs every script once, so that each request after it is one EVALSHA.
@@ -44,6 +60,22 @@ func warm(t *testing.T, s *Store) {
 	}
 	if err := node.ScriptLoad(t.Context(), settleScript.text).Err(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// holdingBack makes a call of a patient store whose first copy is held back and whose connection
+// breaks then, so that it is answered by its second copy. arrive lets the first one arrive.
+func holdingBack(t *testing.T, link *redistest.Link, call func()) (arrive func()) {
+	t.Helper()
+	hold, done := make(chan struct{}), make(chan struct{})
+	link.Next(redistest.Rule{Hold: hold, Done: done, Break: true})
+	call()
+	if link.Pending() > 0 {
+		t.Fatal("vacuous: nothing was held")
+	}
+	return func() {
+		close(hold)
+		<-done
 	}
 }
 
@@ -112,104 +144,94 @@ func TestARequestThatIsDuplicatedIsAppliedOnce(t *testing.T) {
 }
 
 func TestACopyThatArrivesAfterTheRetryWasAnsweredDoesNothing(t *testing.T) {
-	s, server, link, o := linked(t)
+	s, server, link, o := patient(t)
 	o.URL = server.URL()
 	other := open(t, second(t, o))
 	everyOutcome(t, s, other, func(call func()) {
-		hold, done := make(chan struct{}), make(chan struct{})
-		link.Next(redistest.Rule{Hold: hold, Done: done})
-		call()
-		close(hold)
-		<-done
+		arrive := holdingBack(t, link, call)
+		arrive()
 	})
 }
 
 // Later calls drop the answers that have arrived, but not that of a call whose copy is on its way.
 func TestACopyDoesNothingAlthoughOtherCallsCameBetween(t *testing.T) {
-	s, _, link, _ := linked(t)
+	s, _, link, _ := patient(t)
 	mustClaim(t, s, "p", 1, 100, 99)
-	hold, done := make(chan struct{}), make(chan struct{})
-	link.Next(redistest.Rule{Hold: hold, Done: done})
-	mustClaim(t, s, "p", 10, 100, 89)
+	arrive := holdingBack(t, link, func() { mustClaim(t, s, "p", 10, 100, 89) })
 	mustClaim(t, s, "p", 1, 100, 88)
 	mustClaim(t, s, "p", 1, 100, 87)
-	close(hold)
-	<-done
+	arrive()
 	mustClaim(t, s, "p", 1, 100, 86)
 }
 
 // The retry is refused since somebody holds the lock; then it is released, and only
 // then the first copy arrives. Its caller was told false.
 func TestACopyOfARefusedAcquireGrantsNothingLater(t *testing.T) {
-	s, server, link, o := linked(t)
+	s, server, link, o := patient(t)
 	o.URL = server.URL()
 	other := open(t, second(t, o))
 	token := mustAcquire(t, other, "k", time.Minute)
-	hold, done := make(chan struct{}), make(chan struct{})
-	link.Next(redistest.Rule{Hold: hold, Done: done})
-	if g, err := s.Acquire(t.Context(), scope, "k", time.Minute); err != nil || g.Acquired {
-		t.Fatalf("Acquire of a held key = %+v, %v", g, err)
-	}
+	arrive := holdingBack(t, link, func() {
+		if g, err := s.Acquire(t.Context(), scope, "k", time.Minute); err != nil || g.Acquired {
+			t.Fatalf("Acquire of a held key = %+v, %v", g, err)
+		}
+	})
 	if ok, err := other.Release(t.Context(), scope, "k", token); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
-	close(hold)
-	<-done
+	arrive()
 	mustAcquire(t, other, "k", time.Minute)
 }
 
 // The retry is granted and released; only then the first copy arrives. Its caller has had
 // its lease: another one would be nobody's, and keep everybody out.
 func TestACopyOfAReleasedAcquireGrantsNothingLater(t *testing.T) {
-	s, server, link, o := linked(t)
+	s, server, link, o := patient(t)
 	o.URL = server.URL()
 	other := open(t, second(t, o))
-	hold, done := make(chan struct{}), make(chan struct{})
-	link.Next(redistest.Rule{Hold: hold, Done: done})
-	token := mustAcquire(t, s, "k", time.Minute)
+	var token int64
+	arrive := holdingBack(t, link, func() { token = mustAcquire(t, s, "k", time.Minute) })
 	if ok, err := s.Release(t.Context(), scope, "k", token); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
-	close(hold)
-	<-done
+	arrive()
 	mustAcquire(t, other, "k", time.Minute)
 }
 
 // The retry is refused since nothing may be granted yet; the first copy arrives when it may.
 func TestACopyOfAnEarlyAcquireGrantsNothingLater(t *testing.T) {
-	s, server, link, o := linked(t)
+	server, clock := redistest.StartWithClock(t, redistest.AOFAlways)
+	s, link, o := linkedTo(t, server, time.Minute)
 	o.URL = server.URL()
 	other := open(t, second(t, o))
+	const early = 20 * time.Second // more than the retry takes, less than the copies may take
 	s.watch.mu.Lock()
-	s.watch.earliest = time.Now().Add(s.opts.attemptTime() * 4 / 3).UnixMicro() // after the retry is sent, before the copies' time is over
-	earliest := time.UnixMicro(s.watch.earliest)
+	s.watch.earliest = time.Now().Add(early).UnixMicro()
 	s.watch.mu.Unlock()
-	hold, done := make(chan struct{}), make(chan struct{})
-	link.Next(redistest.Rule{Hold: hold, Done: done})
-	if g, err := s.Acquire(t.Context(), scope, "k", time.Minute); !errors.Is(err, backend.ErrUnavailable) || g.Acquired {
-		t.Fatalf("Acquire before its time = %+v, %v; want ErrUnavailable", g, err)
-	}
-	<-time.After(time.Until(earliest))
-	close(hold)
-	<-done
+	arrive := holdingBack(t, link, func() {
+		if g, err := s.Acquire(t.Context(), scope, "k", time.Minute); !errors.Is(err, backend.ErrUnavailable) || g.Acquired {
+			t.Fatalf("Acquire before its time = %+v, %v; want ErrUnavailable", g, err)
+		}
+	})
+	clock.Step(early)
+	arrive()
 	mustAcquire(t, other, "k", time.Minute)
 }
 
 func TestACopyOfARefusedClaimTakesNothingLater(t *testing.T) {
-	s, server, link, o := linked(t)
+	s, server, link, o := patient(t)
 	o.URL = server.URL()
 	other := open(t, second(t, o))
 	mustClaim(t, other, "p", 10, 10, 0)
-	hold, done := make(chan struct{}), make(chan struct{})
-	link.Next(redistest.Rule{Hold: hold, Done: done})
-	if c, err := s.Claim(t.Context(), scope, "p", 1, 10); err != nil || c.Claimed {
-		t.Fatalf("Claim of a sold-out pool = %+v, %v", c, err)
-	}
+	arrive := holdingBack(t, link, func() {
+		if c, err := s.Claim(t.Context(), scope, "p", 1, 10); err != nil || c.Claimed {
+			t.Fatalf("Claim of a sold-out pool = %+v, %v", c, err)
+		}
+	})
 	if left, err := other.Restock(t.Context(), scope, "p", 5); left != 5 || err != nil {
 		t.Fatal(left, err)
 	}
-	close(hold)
-	<-done
+	arrive()
 	mustClaim(t, other, "p", 5, 0, 0)
 }
 

@@ -30,7 +30,7 @@ func asItIs(t *testing.T, o Options) Options {
 
 func expectPause(t *testing.T, s *Store, when string) {
 	t.Helper()
-	if g, err := s.Acquire(t.Context(), scope, "k", time.Minute); !errors.Is(err, backend.ErrUnavailable) || !strings.Contains(err.Error(), "until they are over") {
+	if g, err := s.Acquire(t.Context(), scope, "k", time.Minute); !errors.Is(err, backend.ErrUnavailable) || !strings.Contains(err.Error(), "until unknown leases are over") {
 		t.Errorf("%s: Acquire = %+v, %v; want ErrUnavailable for leases that may run", when, g, err)
 	}
 }

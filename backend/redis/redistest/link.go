@@ -30,6 +30,9 @@ type Rule struct {
 	// Hold keeps the request back until the channel is closed. The client may have closed
 	// its connection by then; the request arrives nevertheless.
 	Hold <-chan struct{}
+	// Break closes the client's connection when the request has been taken from it, so that the
+	// client need not wait for an answer until its time is over.
+	Break bool
 	// DelayRequest keeps the request back for so long, and it arrives on its own connection.
 	DelayRequest time.Duration
 	// DropAnswer swallows the answer and all that follows on this connection.
@@ -199,6 +202,9 @@ func (l *Link) serve(client net.Conn) {
 		answer = rule
 		mu.Unlock()
 		l.obey(rule, server, request)
+		if rule.Break {
+			client.Close()
+		}
 		return false
 	})
 	server.Close()
