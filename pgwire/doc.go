@@ -3,6 +3,7 @@
 //
 // # Rooms
 //
+//	login/          from the first byte of a connection to whose it is
 //	drive/          serves a client: reading, waiting, writing, by an event loop or by goroutines
 //	upstream/       the connection to a PostgreSQL: what it owes (Ledger), what the proxy says by itself (Conversation)
 //	wire/           messages in and out, formats, encodings
@@ -12,8 +13,7 @@
 // # Files
 //
 //	server.go       accepting, the table of sessions, cancel requests, the end
-//	startup.go      from the first byte to ReadyForQuery; tls.go, secure connections
-//	login.go        who a client is; throttle.go, whose turn it is to be judged; loginQueue.go, how many log in at once
+//	startup.go      from the log-in to ReadyForQuery
 //	session.go      a session, and how it is driven; view.go, its settings; objects.go and kept.go, what it keeps under names
 //	step.go         the fast path: answers the frames that are there, without I/O
 //	query.go        the simple query

@@ -10,7 +10,6 @@ import (
 	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner/plan"
 	"raisinproxy/planner/sqltext"
-	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
@@ -195,6 +194,3 @@ func (s *session) mayCompute(statements ...*plan.Statement) bool {
 		return err == nil && target.ReadsCatalogues
 	})
 }
-
-// noTypes are the declared parameter types of a text that declares none.
-var noTypes []datum.Type
