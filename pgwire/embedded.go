@@ -21,6 +21,9 @@ type embedded struct {
 	block block
 }
 
+// newEmbedded is the handler of a session without one.
+func newEmbedded(s *session) handler { return &embedded{session: s, block: block{s: s}} }
+
 // begin applies the client's parameters. The client will be told its names, as UTF-8.
 func (s *embedded) begin(guest *login.Guest) error {
 	for _, name := range []string{s.caller.User, s.caller.Scope.Repository} {

@@ -38,7 +38,7 @@ func (s *session) Call(f *sqlfuncs.Function, args []datum.Datum) (sqlfuncs.Row, 
 		ctx, cancel = context.WithDeadlineCause(ctx, s.deadline, errStatementTimeout)
 		defer cancel()
 	}
-	row, err := s.server.cfg.Functions.Call(ctx, &s.caller, f, args, s.notify)
+	row, err := s.env.Functions.Call(ctx, &s.caller, f, args, s.notify)
 	if err != nil {
 		return row, err
 	}
@@ -60,7 +60,7 @@ func (s *session) Info(kind plan.InfoKind) datum.Datum {
 	case plan.InfoSchema:
 		return s.schema()
 	}
-	return datum.OfInt(int64(s.pid))
+	return datum.OfInt(int64(s.key.PID))
 }
 
 // version has the form of PostgreSQL's, which drivers take apart.
@@ -86,10 +86,10 @@ func (s *session) schema() datum.Datum {
 // asked for, as long as its transaction or statement lasts.
 func (s *session) Now(kind plan.TimeKind) time.Time {
 	if kind == plan.ClockTime {
-		return s.server.cfg.Now()
+		return s.env.Now()
 	}
 	if s.tx.now.IsZero() {
-		s.tx.now = s.server.cfg.Now()
+		s.tx.now = s.env.Now()
 	}
 	if s.tx.started.IsZero() {
 		s.tx.started = s.tx.now

@@ -5,9 +5,10 @@ import (
 	"encoding/binary"
 	"io"
 	"net"
-	"raisinproxy/pgwire/login"
 	"testing"
 	"time"
+
+	"raisinproxy/pgwire/login"
 )
 
 // script is a connection whose other end says what is in it, in parts of at most cut
@@ -51,12 +52,11 @@ func FuzzStartup(f *testing.F) {
 	f.Add([]byte("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"))
 	f.Add([]byte("GET / HTTP/1.1\r\n\r\n"))
 	f.Fuzz(func(t *testing.T, input []byte) {
-		s := newSession(t)
+		s := aliceSession(t)
 		conn := newScript(input, 7)
 		s.client.Secure(conn)
 		s.client.In.Limit = login.MaxPacket
-		s.visitor = s.server.door.Enter(s.client, s.log)
-		err := s.startup()
+		err := s.startup(s.env.Registry.(*Server).door)
 		s.farewell()
 		if err == nil && !bytes.HasSuffix(conn.out.Bytes(), []byte("Z\x00\x00\x00\x05I")) {
 			t.Errorf("the greeting ends with %q", conn.out.Bytes())

@@ -19,14 +19,14 @@ import (
 func (s *proxied) openUpstream(ctx context.Context) error {
 	by := s.startBy
 	if s.greeted != nil && !by.IsZero() { // it is not starting up any more
-		by = time.Now().Add(s.server.cfg.StartupTimeout)
+		by = time.Now().Add(s.behind.StartupTimeout)
 	}
 	if !by.IsZero() {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadlineCause(ctx, by, upstream.ErrNoAnswer)
 		defer cancel()
 	}
-	u := s.server.cfg.Upstream
+	u := s.behind.Server
 	database := s.caller.Scope.Repository
 	if s.database != "" {
 		database = s.database

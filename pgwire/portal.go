@@ -199,7 +199,7 @@ func (p *portal) checkTarget() error {
 // value is looked at.
 func (s *session) authorize(st *plan.Statement) error {
 	for _, f := range st.Functions() {
-		if err := s.server.cfg.Functions.Authorize(&s.caller, f); err != nil {
+		if err := s.env.Functions.Authorize(&s.caller, f); err != nil {
 			return err
 		}
 	}

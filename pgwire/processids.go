@@ -3,6 +3,8 @@ package pgwire
 import (
 	"crypto/rand"
 	"encoding/binary"
+
+	"raisinproxy/pgwire/drive"
 )
 
 // This file is about process ids. With an upstream a client is told the one of its process
@@ -10,36 +12,29 @@ import (
 // is none yet, or none at all, ids are made up, and notifications, which name the process
 // that sent them, are put into what the client of that process was told.
 
-// cancelKey is what a cancel request has to name.
-type cancelKey struct {
-	pid    int32
-	secret uint32
-}
-
 // firstPID is where process ids of ours begin: beyond those of real processes, which an
 // upstream's notifications name.
 const firstPID = 1 << 30
 
-// register gives a session the process id and the secret by which it can be cancelled.
+// Register gives a session the process id and the secret by which it can be cancelled.
 // Upstreams of several hosts, or one that was restarted, may give equal ids: it is both
 // together that no other session has.
-func (s *Server) register(session *session) {
+func (s *Server) Register(client *drive.Client, pid int32) CancelKey {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	session.pid = session.handler.processID()
-	if session.pid == 0 {
-		session.pid = s.madeUpID()
+	if pid == 0 {
+		pid = s.madeUpID()
 	}
+	key := CancelKey{PID: pid}
 	for taken := true; taken; {
 		var secret [4]byte
 		rand.Read(secret[:]) // never fails
-		session.secret = binary.BigEndian.Uint32(secret[:])
-		_, taken = s.sessions[session.key()]
+		key.Secret = binary.BigEndian.Uint32(secret[:])
+		_, taken = s.sessions[key]
 	}
-	s.sessions[session.key()] = session
+	s.sessions[key] = client
+	return key
 }
-
-func (s *session) key() cancelKey { return cancelKey{s.pid, s.secret} }
 
 // madeUpID is the next id that no session has. The mutex is held.
 func (s *Server) madeUpID() int32 {
@@ -51,10 +46,13 @@ func (s *Server) madeUpID() int32 {
 	return s.lastPID
 }
 
-// forget takes the process id back. The mutex is held.
-func (s *Server) forget(session *session) {
-	if session.pid != 0 {
-		delete(s.sessions, session.key())
-		delete(s.madeUp, session.pid)
+// Unregister forgets a session.
+func (s *Server) Unregister(client *drive.Client, key CancelKey) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.all, client)
+	if key.PID != 0 {
+		delete(s.sessions, key)
+		delete(s.madeUp, key.PID)
 	}
 }

@@ -4,9 +4,8 @@ import (
 	"log/slog"
 	"testing"
 
-	"github.com/jackc/pgx/v5/pgconn"
-
 	"raisinproxy/pgwire/auth"
+	"raisinproxy/pgwire/drive"
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/sqlfuncs"
 )
@@ -22,27 +21,32 @@ func TestEqualProcessIDs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var sessions []*session
-	canceled := map[*session]int{}
+	keys := map[CancelKey]*drive.Client{}
+	canceled := map[*drive.Client]int{}
 	for range 100 {
-		s := server.newSession(t.Context(), nil, nil)
-		s.handler.(*proxied).up.Open(&pgconn.HijackedConn{Conn: deafConn{}, PID: 7}, deafConn{})
-		server.register(s)
-		s.client.SetOther(counter(func() { canceled[s]++ }))
-		sessions = append(sessions, s)
+		client := drive.NewClient(t.Context(), deafConn{}, nil, nil)
+		client.SetOther(counter(func() { canceled[client]++ }))
+		keys[server.Register(client, 7)] = client
 	}
-	server.cancel(7, sessions[0].secret-1)
-	for _, s := range sessions {
-		if s.pid != 7 {
-			t.Fatalf("process id %d", s.pid)
+	for key, client := range keys {
+		if key.PID != 7 {
+			t.Fatalf("process id %d", key.PID)
 		}
-		server.cancel(s.pid, s.secret)
+		for wrong := range 3 { // who knows the id alone cancels nothing
+			if _, taken := keys[CancelKey{key.PID, uint32(wrong)}]; !taken {
+				server.cancel(key.PID, uint32(wrong))
+			}
+		}
+		server.cancel(key.PID, key.Secret)
+		if canceled[client] != 1 {
+			t.Fatalf("a session was cancelled %d times", canceled[client])
+		}
 	}
-	for _, s := range sessions {
-		if canceled[s] < 1 || len(canceled) != len(sessions) {
-			t.Fatalf("%d sessions were cancelled", len(canceled))
-		}
-		server.forget(s)
+	if len(keys) != 100 || len(canceled) != len(keys) {
+		t.Fatalf("%d sessions have %d keys, and %d were cancelled", 100, len(keys), len(canceled))
+	}
+	for key, client := range keys {
+		server.Unregister(client, key)
 	}
 	if len(server.sessions) != 0 {
 		t.Errorf("%d sessions are left", len(server.sessions))

@@ -15,9 +15,17 @@ import (
 	"raisinproxy/planner/plan"
 )
 
+// Behind is the PostgreSQL behind a server, as its sessions share it.
+type Behind struct {
+	Server         *upstream.Server
+	IDs            *upstream.ProcessIDs // that clients were told instead of those of its processes
+	StartupTimeout time.Duration        // for opening a connection later than at the start-up; 0: no limit
+}
+
 // proxied is a session with a PostgreSQL behind it.
 type proxied struct {
 	*session
+	behind *Behind
 	// unopened is the transaction while the upstream is not open: nothing but this file and deferredbegin.go read it. See
 	// transactionState.
 	unopened block
@@ -48,8 +56,8 @@ type proxied struct {
 	deferredBegin                   string         // the BEGIN that was held back while the upstream is not open
 }
 
-func newProxied(s *session) *proxied {
-	p := &proxied{session: s, up: upstream.NewConn(), unopened: block{s: s}}
+func newProxied(s *session, behind *Behind) *proxied {
+	p := &proxied{session: s, behind: behind, up: upstream.NewConn(), unopened: block{s: s}}
 	p.conv = upstream.NewConversation(p.up, listener{p})
 	return p
 }
@@ -61,7 +69,7 @@ func (s *proxied) begin(guest *login.Guest) error {
 }
 
 func (s *proxied) processID() int32 {
-	if !s.up.IsOpened() || s.server.cfg.Upstream.FirstUse {
+	if !s.up.IsOpened() || s.behind.Server.FirstUse {
 		return 0
 	}
 	return int32(s.up.PID())

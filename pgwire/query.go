@@ -99,7 +99,7 @@ func (s *session) wrong(st *plan.Statement) error {
 		return wire.ErrEncoding
 	case st.Err != nil && st.First != nil && st.Err.Code[:2] == classData && !s.caller.Named():
 		// A value was looked at to find this error.
-		return s.server.cfg.Functions.Authorize(&s.caller, st.First)
+		return s.env.Functions.Authorize(&s.caller, st.First)
 	case st.Err != nil:
 		return st.Err
 	case st.Foreign != nil && st.Database != s.caller.Scope.Repository:

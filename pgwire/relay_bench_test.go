@@ -23,9 +23,8 @@ func BenchmarkRelayFrames(b *testing.B) {
 			[][]byte{frame('2', ""), row, frame('C', "SELECT 1\x00"), frame('Z', "I")}},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
-			s := newSession(b)
-			s.server.cfg.Upstream = &upstream.Server{}
-			behind := newProxied(s)
+			s := aliceSession(b)
+			behind := newProxied(s, &Behind{Server: &upstream.Server{}})
 			s.handler = behind
 			behind.up.Open(&pgconn.HijackedConn{Conn: deafConn{}, TxStatus: 'I', ParameterStatuses: map[string]string{}}, deafConn{})
 			question, answer := bytes.Join(bench.question, nil), bytes.Join(bench.answer, nil)

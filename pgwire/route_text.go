@@ -37,7 +37,7 @@ func (s *proxied) routeText(raw []byte, options plan.Options) (*plan.Script, dri
 	defer view.Release()
 	if mayConcern {
 		// What was planned before, or is like it, has been found to be about us.
-		if script, ok := s.server.planner.Cached(view, options); ok {
+		if script, ok := s.env.Planner.Cached(view, options); ok {
 			return s.onlyOurs(script), needInput
 		}
 	}

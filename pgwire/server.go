@@ -73,22 +73,20 @@ const maxMessageBytes = 1<<30 - 2
 // Server accepts connections. Each is served by a goroutine of its own, or parked with an
 // event loop that answers what needs no goroutine.
 type Server struct {
-	cfg     Config
-	planner *planner.Planner
-	// defaults are the settings of a new session.
-	defaults *settings.Defaults
+	cfg Config
+	env Env // of sessions
 	// open counts the sessions whose client has logged in.
 	open atomic.Int64
 	door *login.Door // has the others
 
 	mu       sync.Mutex
-	sessions map[cancelKey]*session
-	all      map[*session]bool // those that are still starting up included
-	closing  bool              // no session may begin any more
-	madeUp   map[int32]bool    // process ids that sessions have
-	lastPID  int32             // that was made up
+	sessions map[CancelKey]*drive.Client
+	all      map[*drive.Client]bool // those that are still starting up included
+	closing  bool                   // no session may begin any more
+	madeUp   map[int32]bool         // process ids that sessions have
+	lastPID  int32                  // that was made up
 
-	ids *upstream.ProcessIDs
+	behind Behind
 }
 
 // NewServer makes a server. An error is one of the build, not of the caller.
@@ -111,13 +109,20 @@ func NewServer(cfg Config) (*Server, error) {
 	}
 	server := &Server{
 		cfg:      cfg,
-		defaults: defaults,
-		planner:  planner.New(planner.Config{CacheBytes: cfg.PlanCacheBytes, Upstream: cfg.Upstream != nil}),
-		sessions: map[cancelKey]*session{},
+		sessions: map[CancelKey]*drive.Client{},
 		madeUp:   map[int32]bool{},
-		ids:      upstream.NewProcessIDs(),
-		all:      map[*session]bool{},
+		behind:   Behind{Server: cfg.Upstream, IDs: upstream.NewProcessIDs(), StartupTimeout: cfg.StartupTimeout},
+		all:      map[*drive.Client]bool{},
 		lastPID:  firstPID,
+	}
+	server.env = Env{
+		Functions:       cfg.Functions,
+		Planner:         planner.New(planner.Config{CacheBytes: cfg.PlanCacheBytes, Upstream: cfg.Upstream != nil}),
+		Defaults:        defaults,
+		Now:             cfg.Now,
+		IdleTimeout:     cfg.IdleTimeout,
+		MaxMessageBytes: cfg.MaxMessageBytes,
+		Registry:        server,
 	}
 	server.door = login.NewDoor(login.Config{
 		Policy:         cfg.Policy,
@@ -149,7 +154,7 @@ func (cfg *Config) shown() map[string]string {
 }
 
 // PlannerStats says how often texts were parsed and found in the cache.
-func (s *Server) PlannerStats() planner.Stats { return s.planner.Stats() }
+func (s *Server) PlannerStats() planner.Stats { return s.env.Planner.Stats() }
 
 // Serve accepts connections on l until ctx ends, then lets running statements
 // finish for ShutdownTimeout, tells every client 57P01, and returns when the last
@@ -199,83 +204,92 @@ func (s *Server) accept(ctx context.Context, l net.Listener, serve func(net.Conn
 	}
 }
 
+// serveConn begins to serve a connection. The session may outlive the call, with a loop; ended
+// is called at its end.
+func (s *Server) serveConn(ctx context.Context, conn net.Conn, loop *drive.Loop, ended func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	c := s.newSession(ctx, conn, loop)
+	s.enter(c.client)
+	unhook := context.AfterFunc(ctx, c.client.Hurry)
+	c.Serve(s.door, func() {
+		unhook()
+		cancel()
+		ended()
+	})
+}
+
+func (s *Server) newSession(ctx context.Context, conn net.Conn, loop *drive.Loop) *session {
+	log := s.cfg.Log.With("remote", conn.RemoteAddr().String())
+	choose := newEmbedded
+	if s.cfg.Upstream != nil {
+		choose = func(c *session) handler { return newProxied(c, &s.behind) }
+	}
+	return newSession(ctx, &s.env, conn, loop, log, choose)
+}
+
 // drain ends all sessions and waits for them: at once those that wait for their
 // client, after the time of grace the others.
 func (s *Server) drain(group *sync.WaitGroup, force context.CancelCauseFunc) {
 	grace := time.AfterFunc(s.cfg.ShutdownTimeout, func() {
 		force(login.ErrShutdown)
-		s.each(func(c *session) { c.client.HangUp(login.ErrShutdown) })
+		s.each(func(c *drive.Client) { c.HangUp(login.ErrShutdown) })
 	})
 	defer grace.Stop()
 	s.mu.Lock()
 	s.closing = true
 	s.mu.Unlock()
-	s.each(func(c *session) { c.client.Stop() })
+	s.each((*drive.Client).Stop)
 	group.Wait()
 }
 
-func (s *Server) each(do func(*session)) {
+func (s *Server) each(do func(*drive.Client)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for session := range s.all {
-		do(session)
+	for client := range s.all {
+		do(client)
 	}
 }
 
-// enter notes a session, or stops it at once if the server is closing.
-func (s *Server) enter(session *session) {
+// enter notes a client, or stops it at once if the server is closing.
+func (s *Server) enter(client *drive.Client) {
 	s.mu.Lock()
-	s.all[session] = true
+	defer s.mu.Unlock()
+	s.all[client] = true
 	if s.closing {
-		session.client.Stop()
+		client.Stop()
 	}
-	s.mu.Unlock()
-	session.visitor = s.door.Enter(session.client, session.log)
-}
-
-func (s *Server) unregister(session *session) {
-	if session.visitor != nil {
-		session.visitor.Leave()
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.all, session)
-	s.forget(session)
 }
 
 // cancel ends what the session with this key is waiting for. A wrong key is
 // ignored, as PostgreSQL ignores it.
 func (s *Server) cancel(pid int32, secret uint32) {
 	s.mu.Lock()
-	session := s.sessions[cancelKey{pid, secret}]
+	client := s.sessions[CancelKey{pid, secret}]
 	s.mu.Unlock()
-	if session == nil {
+	if client == nil {
 		return
 	}
-	if other := session.client.Cancel(errCanceled); other != nil {
+	if other := client.Cancel(errCanceled); other != nil {
 		other.RequestCancel()
 	}
 }
 
-// idleSessionTimeout is a code that the vocabulary lacks.
-const idleSessionTimeout codes.Code = "57P05"
-
-var (
-	errCanceled         = pgerr.Newf(codes.QueryCanceled, "canceling statement due to user request")
-	errStatementTimeout = pgerr.Newf(codes.QueryCanceled, "canceling statement due to statement timeout")
-)
-
-// admit counts a session whose client has logged in, or refuses it. Whoever was admitted
+// Admit counts a session whose client has logged in, or refuses it. Whoever was admitted
 // must leave.
-func (s *Server) admit() *pgerr.Error {
+func (s *Server) Admit(user string) *pgerr.Error {
 	if n := s.open.Add(1); s.cfg.MaxConnections > 0 && n > int64(s.cfg.MaxConnections) {
 		s.open.Add(-1)
 		return pgerr.Fatalf(codes.TooManyConnections, "sorry, too many clients already")
 	}
+	if err := s.reserved(user); err != nil {
+		s.open.Add(-1)
+		return err
+	}
 	return nil
 }
 
-func (s *Server) leave() { s.open.Add(-1) }
+// Leave ends what Admit began.
+func (s *Server) Leave() { s.open.Add(-1) }
 
 // reserved refuses the last connections to everybody but the administrators.
 func (s *Server) reserved(user string) *pgerr.Error {

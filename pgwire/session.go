@@ -23,15 +23,14 @@ import (
 // that serves it, or to the event loop that it is parked with, but for what interrupt guards
 // and for stopping.
 type session struct {
-	server *Server
+	env    *Env
 	client *drive.Client
 	ended  func() // called when the session has ended
 	log    *slog.Logger
 
 	visitor  *login.Visitor // until it has logged in
 	admitted bool
-	pid      int32
-	secret   uint32
+	key      CancelKey // zero: not registered yet
 	caller   sqlfuncs.Caller
 	handler  handler // what the session does with, or without, a PostgreSQL behind
 
@@ -63,47 +62,43 @@ type session struct {
 	frameConsumed bool
 }
 
-// serveConn begins to serve a connection. The session may outlive the call, with a loop; ended
-// is called at its end.
-func (s *Server) serveConn(ctx context.Context, conn net.Conn, loop *drive.Loop, ended func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	c := s.newSession(ctx, conn, loop)
-	c.log = c.log.With("remote", conn.RemoteAddr().String())
-	s.enter(c)
-	unhook := context.AfterFunc(ctx, c.client.Hurry)
-	c.ended = func() {
-		unhook()
-		cancel()
-		ended()
-	}
-	c.client.Work(func() (parked bool) {
-		if err := c.startup(); err != nil {
-			c.refuse(err)
-			return false
-		}
-		c.log.Debug("session started", "pid", c.pid)
-		return c.client.Run(c.step())
-	})
-}
-
-func (s *Server) newSession(ctx context.Context, conn net.Conn, loop *drive.Loop) *session {
-	c := &session{
-		server:  s,
-		log:     s.cfg.Log,
+// newSession makes a session of a connection, which may be parked with loop. choose chooses its handler, for all its life.
+func newSession(ctx context.Context, env *Env, conn net.Conn, loop *drive.Loop, log *slog.Logger, choose func(*session) handler) *session {
+	s := &session{
+		env:     env,
+		log:     log,
 		callCtx: ctx,
 		ended:   func() {},
 		objects: newObjects(),
 	}
-	c.client = drive.NewClient(ctx, conn, loop, machine{c})
-	if s.cfg.Upstream != nil {
-		c.handler = newProxied(c)
-	} else {
-		c.handler = &embedded{session: c, block: block{s: c}}
-	}
-	c.notify = c.report
-	c.client.In.Limit = login.MaxPacket
-	return c
+	s.client = drive.NewClient(ctx, conn, loop, machine{s})
+	s.handler = choose(s)
+	s.notify = s.report
+	s.client.In.Limit = login.MaxPacket
+	return s
 }
+
+// Serve serves the client from its first byte on. The session may outlive the call, with a loop; ended
+// is called at its end.
+func (s *session) Serve(door *login.Door, ended func()) {
+	s.ended = ended
+	s.client.Work(func() (parked bool) {
+		if err := s.startup(door); err != nil {
+			s.refuse(err)
+			return false
+		}
+		s.log.Debug("session started", "pid", s.key.PID)
+		return s.client.Run(s.step())
+	})
+}
+
+// idleSessionTimeout is a code that the vocabulary lacks.
+const idleSessionTimeout codes.Code = "57P05"
+
+var (
+	errCanceled         = pgerr.Newf(codes.QueryCanceled, "canceling statement due to user request")
+	errStatementTimeout = pgerr.Newf(codes.QueryCanceled, "canceling statement due to statement timeout")
+)
 
 // refuse tells the client why there will be no session.
 func (s *session) refuse(err error) {
@@ -118,17 +113,17 @@ func (s *session) refuse(err error) {
 
 // end gives back everything that the session holds.
 func (s *session) end() {
-	s.server.unregister(s)
+	s.env.Registry.Unregister(s.client, s.key)
 	if !s.unit.deciding {
 		_ = s.undoUnit() // nobody is there to be told
 	}
 	if s.admitted {
-		s.server.leave()
+		s.env.Registry.Leave()
 	}
 	s.client.Conn().Close()
 	s.handler.hangUpUpstream()
-	if s.pid != 0 {
-		s.log.Debug("session ended", "pid", s.pid)
+	if s.key.PID != 0 {
+		s.log.Debug("session ended", "pid", s.key.PID)
 	}
 	s.ended()
 }

@@ -19,20 +19,16 @@ import (
 
 // startup brings a connection from its first byte to ReadyForQuery. An error
 // that is a *pgerr.Error is to be told to the client.
-func (s *session) startup() error {
-	guest, err := s.visitor.LogIn()
+func (s *session) startup(door *login.Door) error {
+	guest, err := door.Enter(s.client, s.log).LogIn()
 	if err != nil {
 		return err
 	}
-	s.visitor = nil
 	s.admitAs(guest)
-	if err := s.server.admit(); err != nil {
+	if err := s.env.Registry.Admit(s.caller.User); err != nil {
 		return err
 	}
 	s.admitted = true
-	if err := s.server.reserved(s.caller.User); err != nil {
-		return err
-	}
 	s.client.Adopt(guest.StartBy)
 	if err := s.handler.begin(guest); err != nil {
 		return err
@@ -41,15 +37,15 @@ func (s *session) startup() error {
 	if s.client.IsStopping() {
 		return login.ErrShutdown
 	}
-	s.client.In.Limit = s.server.cfg.MaxMessageBytes
-	s.client.IdleTimeout = s.server.cfg.IdleTimeout
+	s.client.In.Limit = s.env.MaxMessageBytes
+	s.client.IdleTimeout = s.env.IdleTimeout
 	s.greet()
 	return nil
 }
 
 // admitAs notes whose session it is.
 func (s *session) admitAs(guest *login.Guest) {
-	s.view.vars = settings.New(s.server.defaults, guest.Identity.User)
+	s.view.vars = settings.New(s.env.Defaults, guest.Identity.User)
 	s.caller = sqlfuncs.Caller{
 		User:  guest.Identity.User,
 		Scope: backend.Scope{Tenant: guest.Identity.Tenant, Repository: guest.Database},
@@ -122,9 +118,9 @@ func splitOptions(options string) []string {
 
 // greet sends everything from the parameters to the first ReadyForQuery.
 func (s *session) greet() {
-	s.server.register(s)
+	s.key = s.env.Registry.Register(s.client, s.handler.processID())
 	s.handler.reportGreeting()
-	s.client.Out.Message(&pgproto3.BackendKeyData{ProcessID: uint32(s.pid), SecretKey: binary.BigEndian.AppendUint32(nil, s.secret)})
+	s.client.Out.Message(&pgproto3.BackendKeyData{ProcessID: uint32(s.key.PID), SecretKey: binary.BigEndian.AppendUint32(nil, s.key.Secret)})
 	s.client.Out.ReadyForQuery(wire.StatusIdle)
 	s.refresh()
 }

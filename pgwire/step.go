@@ -168,7 +168,7 @@ func (s *session) lookup(text *sqltext.Text, options plan.Options) (*plan.Script
 		s.planned = planned{}
 		return script, true
 	}
-	if script, ok := s.server.planner.Cached(text, options); ok {
+	if script, ok := s.env.Planner.Cached(text, options); ok {
 		return script, true
 	}
 	s.planned = planned{text: text.Keep(), options: options.Clone()}
@@ -177,13 +177,13 @@ func (s *session) lookup(text *sqltext.Text, options plan.Options) (*plan.Script
 
 // plan makes the plan that lookup missed. It may take milliseconds.
 func (s *session) plan() {
-	s.planned.script = s.server.planner.Plan(s.planned.text, s.planned.options)
+	s.planned.script = s.env.Planner.Plan(s.planned.text, s.planned.options)
 }
 
 // mayWait says whether a statement with calls may run now, or has to be handed to
 // where it may wait.
 func (s *session) mayWait(calls bool) bool {
-	return !calls || s.blocking || s.server.cfg.Functions.Immediate()
+	return !calls || s.blocking || s.env.Functions.Immediate()
 }
 
 // mayCompute says whether statements may run here and now: queries over the system

@@ -26,10 +26,11 @@ func (deafConn) Read([]byte) (int, error)        { return 0, io.EOF }
 func (deafConn) Write(b []byte) (int, error)     { return len(b), nil }
 func (deafConn) SetReadDeadline(time.Time) error { return nil }
 func (deafConn) SetDeadline(time.Time) error     { return nil }
+func (deafConn) RemoteAddr() net.Addr            { return &net.TCPAddr{} }
 
-// newSession makes a session of alice that is past its start-up, without a
+// aliceSession makes a session of alice that is past its start-up, without a
 // goroutine and without a connection: the test is its driver.
-func newSession(t testing.TB) *session {
+func aliceSession(t testing.TB) *session {
 	t.Helper()
 	store := inprocess.New(inprocess.Options{Clock: &backendtest.Clock{}})
 	t.Cleanup(func() { store.Close() })
@@ -46,7 +47,7 @@ func newSession(t testing.TB) *session {
 		t.Fatal(err)
 	}
 	s := server.newSession(t.Context(), deafConn{}, nil)
-	s.view.vars = settings.New(server.defaults, "alice")
+	s.view.vars = settings.New(server.env.Defaults, "alice")
 	s.caller = sqlfuncs.Caller{User: "alice", Scope: backend.Scope{Tenant: "default", Repository: "shop"}}
 	s.client.In.Limit = server.cfg.MaxMessageBytes
 	s.refresh()
@@ -102,7 +103,7 @@ func TestStepDoesNotAllocate(t *testing.T) {
 		{"acquire and release", frame('Q', "select raisin_lock_release('new', (raisin_lock_acquire('new', 5000)).token)\x00"), 3},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := newSession(t)
+			s := aliceSession(t)
 			s.answer(frame('Q', "select * from raisin_lock_acquire('held', 300000)\x00"))
 			s.answer(append(frame('P', "named\x00select * from raisin_inventory_claim('pool', 1, 1000000000)\x00\x00\x00"), frame('S', "")...))
 			if first := s.answer(test.input); bytes.Contains(first, []byte("SERROR")) {
@@ -126,11 +127,11 @@ func TestStepDoesNotAllocate(t *testing.T) {
 // TestHotStatementIsNotParsedAgain: a text is parsed once, however many sessions
 // send it, in whichever protocol and with whichever literals in its calls.
 func TestHotStatementIsNotParsedAgain(t *testing.T) {
-	s := newSession(t)
+	s := aliceSession(t)
 	input := append(frame('Q', "select * from raisin_lock_acquire('k', 5000)\x00"),
 		append(frame('P', "\x00select raisin_lock_release($1, $2)\x00\x00\x00"), frame('S', "")...)...)
 	s.answer(input)
-	parsed := s.server.PlannerStats().Parses
+	parsed := s.env.Planner.Stats().Parses
 	if parsed != 2 {
 		t.Errorf("two texts were parsed %d times", parsed)
 	}
@@ -138,7 +139,7 @@ func TestHotStatementIsNotParsedAgain(t *testing.T) {
 		s.answer(input)
 		s.answer(frame('Q', fmt.Sprintf("select * from raisin_lock_acquire('k%d', %d)\x00", i, 5000+i)))
 	}
-	if now := s.server.PlannerStats().Parses; now != parsed {
+	if now := s.env.Planner.Stats().Parses; now != parsed {
 		t.Errorf("hot texts were parsed %d times more", now-parsed)
 	}
 }
@@ -155,7 +156,7 @@ func FuzzStep(f *testing.F) {
 	f.Add([]byte{'Q', 0xFF, 0xFF, 0xFF, 0xFF})
 	f.Add(frame('F', "\x00\x00\x00\x01"))
 	f.Fuzz(func(t *testing.T, input []byte) {
-		s := newSession(t)
+		s := aliceSession(t)
 		s.answer(input)
 		if s.client.In.Start > s.client.In.End || s.client.In.End > len(s.client.In.Buf) {
 			t.Errorf("the input buffer is out of order: %d %d %d", s.client.In.Start, s.client.In.End, len(s.client.In.Buf))
@@ -169,7 +170,7 @@ func FuzzBind(f *testing.F) {
 	f.Add("\x00\x00", "\x00\x01\x00\x01\x00\x03\x00\x00\x00\x01k\x00\x00\x00\x08\x00\x00\x00\x00\x00\x00\x13\x88\x00\x00\x00\x01\x01\x00\x01\x00\x01")
 	f.Add("\x00\x00", "\x00\x00\x00\x03\xFF\xFF\xFF\xFE")
 	f.Fuzz(func(t *testing.T, names, rest string) {
-		s := newSession(t)
+		s := aliceSession(t)
 		s.answer(frame('P', "\x00select raisin_lock_acquire($1, $2), $3::bool\x00\x00\x00"))
 		s.answer(append(frame('B', names+rest), append(frame('E', "\x00\x00\x00\x00\x00"), frame('S', "")...)...))
 	})
@@ -183,7 +184,7 @@ func BenchmarkStep(b *testing.B) {
 		{"claim", "select * from raisin_inventory_claim('pool', 1, 1000000000000)"},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
-			s := newSession(b)
+			s := aliceSession(b)
 			s.answer(frame('Q', "select * from raisin_lock_acquire('held', 300000)\x00"))
 			input := frame('Q', bench.sql+"\x00")
 			s.answer(input)

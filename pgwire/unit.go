@@ -204,7 +204,7 @@ func (s *session) undoUnit() (stays string) {
 }
 
 func (s *session) undo(ctx context.Context, e *sqlfuncs.Effect) error {
-	err := s.server.cfg.Functions.Undo(ctx, e)
+	err := s.env.Functions.Undo(ctx, e)
 	if err != nil {
 		s.log.Warn("what a failed statement took could not be given back", "error", err)
 	}

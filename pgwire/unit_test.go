@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -43,7 +42,7 @@ func TestRowsOfAFailedUnit(t *testing.T) {
 		{"the second is told too", []string{row, row}, len(row) + 1, "yy", row[1:]},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := newSession(t)
+			s := aliceSession(t)
 			s.handler.(*embedded).block.state = wire.ImplicitTransaction
 			all := ""
 			for i, answers := range test.statements {
@@ -82,7 +81,7 @@ func acquire(t *testing.T, s *session, key string) (e sqlfuncs.Effect, ok bool) 
 	t.Helper()
 	f, _ := sqlfuncs.Lookup("raisin_lock_acquire")
 	args := []datum.Datum{datum.OfText(key), datum.OfInt(1000)}
-	row, err := s.server.cfg.Functions.Call(t.Context(), &s.caller, f, args, s.notify)
+	row, err := s.env.Functions.Call(t.Context(), &s.caller, f, args, s.notify)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,14 +119,13 @@ func (b *stuck) Release(ctx context.Context, _ backend.Scope, _ string, _ int64)
 func TestGivingBackIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, err := range []error{nil, errors.New("away")} {
-			s := newSession(t)
-			s.server.cfg.Log = slog.New(slog.DiscardHandler)
+			s := aliceSession(t)
 			s.unit.begin(0, false)
 			for i := range 25 {
 				noteLock(t, s, fmt.Sprintf("k%02d", i))
 			}
 			store := &stuck{err: err}
-			s.server.cfg.Functions = sqlfuncs.NewService(store, time.Minute)
+			s.env.Functions = sqlfuncs.NewService(store, time.Minute)
 			start := time.Now()
 			stays := s.undoUnit()
 			if took := time.Since(start); took > giveBackTime {
@@ -146,7 +144,7 @@ func TestGivingBackIsBounded(t *testing.T) {
 
 // TestAFinishedUnitIsForgotten: a session keeps nothing of what cannot fail any more.
 func TestAFinishedUnitIsForgotten(t *testing.T) {
-	s := newSession(t)
+	s := aliceSession(t)
 	many := "select 1" + strings.Repeat(", raisin_inventory_claim('p', 1, 1000)", 100)
 	for _, sql := range []string{many, "begin", many, "select raisin_lock_acquire('k', 1000)", "commit"} {
 		if out := s.answer(frame('Q', sql+"\x00")); bytes.Contains(out, []byte("SERROR")) {

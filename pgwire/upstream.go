@@ -39,7 +39,7 @@ const defaultBranch = "main"
 func (s *proxied) prepareUpstream(parameters []wire.Parameter) error {
 	s.parameters = upstreamParameters(parameters)
 	s.replicates = replicates(parameters)
-	u := s.server.cfg.Upstream
+	u := s.behind.Server
 	s.identity = u.Identity(s.caller.User, s.caller.Scope.Repository, s.parameters)
 	if u.FirstUse && !s.replicates {
 		if known, ok := u.Greeting(s.identity); ok {
@@ -78,8 +78,8 @@ func inOrder(params map[string]string) []string {
 // greeted.
 func (s *proxied) startRelay() {
 	s.client.SetOther(s.up)
-	if s.server.cfg.Upstream.FirstUse {
-		s.up.ShowAs(s.server.ids, uint32(s.pid))
+	if s.behind.Server.FirstUse {
+		s.up.ShowAs(s.behind.IDs, uint32(s.key.PID))
 	}
 	params := s.up.Params()
 	for _, name := range inOrder(params) {

@@ -95,6 +95,7 @@ type Guest struct {
 // LogIn brings a connection from its first byte to where it is known whose it is. An error that is a *pgerr.Error is
 // to be told to the client.
 func (v *Visitor) LogIn() (*Guest, error) {
+	defer v.Leave() // should it panic
 	guest, err := v.logIn()
 	v.Leave()
 	if v.evicted.Load() {
