@@ -27,7 +27,7 @@ func (b *block) beginImplicit() {
 	}
 }
 
-// endImplicit commits what no BEGIN has claimed.
+// EndImplicit commits what no BEGIN has claimed.
 func (b *block) endImplicit() {
 	if b.state == wire.ImplicitTransaction {
 		b.end(true)

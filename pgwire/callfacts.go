@@ -34,7 +34,7 @@ func (s *proxied) failHead(err error) {
 		return
 	}
 	s.answered(body)
-	s.forgetUnnamed()
+	s.ForgetUnnamed()
 	if !s.up.IsOpened() {
 		s.ready()
 	} else {

@@ -12,8 +12,8 @@ import (
 // This file adds to the error of a COMMIT what calls of its block took, which stays taken:
 // the client has read of it, and may give it back. The COMMIT itself is relayed.
 
-// tellBlock lets the relay know what the calls of the open block took.
-func (s *proxied) tellBlock() {
+// TellBlock lets the relay know what the calls of the open block took.
+func (s *proxied) TellBlock() {
 	if len(s.unit.block) == 0 {
 		s.up.OnFailedCommit(nil)
 		return

@@ -25,7 +25,7 @@ type embedded struct {
 func newEmbedded(s *session) handler { return &embedded{session: s, block: block{s: s}} }
 
 // begin applies the client's parameters. The client will be told its names, as UTF-8.
-func (s *embedded) begin(guest *login.Guest) error {
+func (s *embedded) Begin(guest *login.Guest) error {
 	for _, name := range []string{s.caller.User, s.caller.Scope.Repository} {
 		if err := settings.ValidUTF8([]byte(name)); err != nil {
 			return fatal(err)
@@ -34,19 +34,19 @@ func (s *embedded) begin(guest *login.Guest) error {
 	return s.applyParameters(guest.Parameters)
 }
 
-func (s *embedded) reportGreeting() {
+func (s *embedded) ReportGreeting() {
 	for _, p := range s.view.vars.Reported() {
 		s.client.Out.ParameterStatus(p.Name, p.Value)
 	}
 }
 
-func (s *embedded) processID() int32 { return 0 }
+func (s *embedded) ProcessID() int32 { return 0 }
 
-func (s *embedded) before() drive.Verdict  { return ourTurn }
-func (s *embedded) partial() drive.Verdict { return needInput }
+func (s *embedded) Before() drive.Verdict  { return ourTurn }
+func (s *embedded) Partial() drive.Verdict { return needInput }
 
 // dispatch answers one frame. needInput means that it is done.
-func (s *embedded) dispatch(m *wire.Message) drive.Verdict {
+func (s *embedded) Dispatch(m *wire.Message) drive.Verdict {
 	switch m.Kind {
 	case 'Q':
 		return s.extendedOrSkip(s.query, m)
@@ -125,25 +125,25 @@ func (s *embedded) setStartup(p wire.Parameter) error {
 }
 
 // consult is never asked: nothing but the client and the backend stands between.
-func (s *embedded) consult(v drive.Verdict) bool {
+func (s *embedded) Consult(v drive.Verdict) bool {
 	s.report(pgerr.Fatalf(codes.Internal, "internal error"))
 	s.log.Error("an embedded session waits for an upstream", "verdict", int(v))
 	s.farewell()
 	return false
 }
 
-func (s *embedded) transactionState() wire.TxState { return s.block.state }
-func (s *embedded) ensureTransaction()             { s.block.beginImplicit() }
-func (s *embedded) endImplicit()                   { s.block.endImplicit() }
-func (s *embedded) abortTransaction()              { s.block.abort() }
-func (s *embedded) tellBlock()                     {}
-func (s *embedded) answerFailure(error) bool       { return false }
+func (s *embedded) TransactionState() wire.TxState { return s.block.state }
+func (s *embedded) EnsureTransaction()             { s.block.beginImplicit() }
+func (s *embedded) EndImplicit()                   { s.block.endImplicit() }
+func (s *embedded) AbortTransaction()              { s.block.abort() }
+func (s *embedded) TellBlock()                     {}
+func (s *embedded) AnswerFailure(error) bool       { return false }
 
-func (s *embedded) controlTransaction(_ *plan.Statement, t *plan.Transaction) (tag string, err error) {
+func (s *embedded) ControlTransaction(_ *plan.Statement, t *plan.Transaction) (tag string, err error) {
 	return s.block.control(t)
 }
 
-func (s *embedded) refreshSettings() {
+func (s *embedded) RefreshSettings() {
 	if s.view.seen == s.view.vars.Version() && s.view.zone != nil {
 		return
 	}
@@ -154,47 +154,47 @@ func (s *embedded) refreshSettings() {
 	s.view.text = wire.TranscoderFor(s.view.vars.ClientEncoding())
 }
 
-// beforeCall: the statement itself may have changed the branch.
-func (s *embedded) beforeCall() { s.refresh() }
+// BeforeCall: the statement itself may have changed the branch.
+func (s *embedded) BeforeCall() { s.refresh() }
 
-func (s *embedded) reportSettings() {
+func (s *embedded) ReportSettings() {
 	for _, r := range s.view.vars.TakeReports() {
 		s.client.Out.ParameterStatus(r.Name, r.Value)
 	}
 }
 
-func (s *embedded) statementTimeout() time.Duration { return s.view.vars.StatementTimeout() }
+func (s *embedded) StatementTimeout() time.Duration { return s.view.vars.StatementTimeout() }
 
 // What follows is about an upstream, and there is none: statements that need one are refused by the planner.
 
-func (s *embedded) refuses(*plan.Statement) error { return nil }
-func (s *embedded) turnToAsk() drive.Verdict      { return ourTurn }
-func (s *embedded) probe(st *plan.Statement, _ []datum.Type) (*plan.Statement, error) {
+func (s *embedded) Refuses(*plan.Statement) error { return nil }
+func (s *embedded) TurnToAsk() drive.Verdict      { return ourTurn }
+func (s *embedded) Probe(st *plan.Statement, _ []datum.Type) (*plan.Statement, error) {
 	return st, errNoUpstream
 }
-func (s *embedded) openExecute(*portal) error         { return nil }
-func (s *embedded) runSplit(*portal, int, bool) error { return errNoUpstream }
-func (s *embedded) prepareSplit(*plan.Statement, *rewrite.PrepareSplit) error {
+func (s *embedded) OpenExecute(*portal) error         { return nil }
+func (s *embedded) RunSplit(*portal, int, bool) error { return errNoUpstream }
+func (s *embedded) PrepareSplit(*plan.Statement, *rewrite.PrepareSplit) error {
 	return errNoUpstream
 }
-func (s *embedded) hasStatement(string) (bool, error) { return false, nil }
-func (s *embedded) hasPortal(string) (bool, error)    { return false, nil }
-func (s *embedded) shadowStatement()                  {}
-func (s *embedded) shadowPortal()                     {}
-func (s *embedded) closePortal(*portal)               {}
+func (s *embedded) HasStatement(string) (bool, error) { return false, nil }
+func (s *embedded) HasPortal(string) (bool, error)    { return false, nil }
+func (s *embedded) ShadowStatement()                  {}
+func (s *embedded) ShadowPortal()                     {}
+func (s *embedded) ClosePortal(*portal)               {}
 
 var errNoUpstream = pgerr.Newf(codes.Internal, "a statement that needs an [upstream] was not refused")
 
-func (s *embedded) forgetUnnamed() {
+func (s *embedded) ForgetUnnamed() {
 	s.objects.unnamed = nil
 	if s.block.state != wire.FailedBlock {
 		s.objects.unnamedPortal.state = portalAbsent
 	}
 }
 
-func (s *embedded) source() drive.Source { return s.client.Direct() }
+func (s *embedded) Source() drive.Source { return s.client.Direct() }
 
-func (s *embedded) giveUp(error)    {}
-func (s *embedded) settle()         {}
-func (s *embedded) lastStatement()  {}
-func (s *embedded) hangUpUpstream() {}
+func (s *embedded) GiveUp(error)    {}
+func (s *embedded) Settle()         {}
+func (s *embedded) LastStatement()  {}
+func (s *embedded) HangUpUpstream() {}

@@ -25,7 +25,7 @@ var _ plan.Env = (*session)(nil)
 
 // Call evaluates one call.
 func (s *session) Call(f *sqlfuncs.Function, args []datum.Datum) (sqlfuncs.Row, error) {
-	s.handler.beforeCall()
+	s.handler.BeforeCall()
 	if s.view.text.Unsafe { // since the statement was prepared
 		return sqlfuncs.Row{}, wire.ErrEncoding
 	}
@@ -153,7 +153,7 @@ func (s *session) show(action plan.Action) ([][]datum.Datum, error) {
 func (s *session) command(st *plan.Statement) (tag string, err error) {
 	switch a := st.Action.(type) {
 	case *plan.Transaction:
-		return s.handler.controlTransaction(st, a)
+		return s.handler.ControlTransaction(st, a)
 	case *plan.Set:
 		return a.Tag, s.set(a)
 	case *plan.ResetAll:
@@ -162,7 +162,7 @@ func (s *session) command(st *plan.Statement) (tag string, err error) {
 	case *plan.Prepare:
 		return "PREPARE", s.keep(a.Name, a.Statement)
 	case *rewrite.PrepareSplit:
-		return "PREPARE", s.handler.prepareSplit(st, a)
+		return "PREPARE", s.handler.PrepareSplit(st, a)
 	case *plan.Deallocate:
 		return s.deallocate(a.Name)
 	case *plan.Discard:

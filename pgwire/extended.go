@@ -46,18 +46,18 @@ func (s *session) parse(m *wire.Message) drive.Verdict {
 	st, err := s.prepared(script, declared)
 	asks := err == nil && splitOf(st) != nil
 	if asks {
-		if v := s.handler.turnToAsk(); v != ourTurn {
+		if v := s.handler.TurnToAsk(); v != ourTurn {
 			return v
 		}
 	}
 	s.beginImplicit()
 	if len(name) == 0 {
 		s.objects.unnamed = nil // even if the new one fails
-		s.handler.shadowStatement()
+		s.handler.ShadowStatement()
 	}
 	s.announce(script)
 	if asks {
-		st, err = s.handler.probe(st, declared)
+		st, err = s.handler.Probe(st, declared)
 	}
 	if err != nil {
 		return s.failPipeline(err)
@@ -140,7 +140,7 @@ func (s *session) keep(name string, st *plan.Statement) error {
 	taken := s.objects.statements[nameKey(name)] != nil
 	if !taken {
 		var err error
-		if taken, err = s.handler.hasStatement(name); err != nil {
+		if taken, err = s.handler.HasStatement(name); err != nil {
 			return err
 		}
 	}
@@ -205,7 +205,7 @@ func (s *session) bind(message *wire.Message) drive.Verdict {
 		return s.failPipeline(err)
 	}
 	if len(portalName) == 0 {
-		s.handler.shadowPortal()
+		s.handler.ShadowPortal()
 	}
 	p, err := s.newPortal(portalName, st)
 	if err != nil {
@@ -247,14 +247,14 @@ func (s *session) parameterList(m *wire.Body, st *plan.Statement, name []byte) (
 func (s *session) newPortal(name []byte, st *plan.Statement) (*portal, error) {
 	if len(name) == 0 {
 		p := &s.objects.unnamedPortal
-		s.handler.closePortal(p)
+		s.handler.ClosePortal(p)
 		p.reset("", st, len(s.tx.savepoints))
 		return p, nil
 	}
 	taken := s.objects.portals[string(nameKey(name))] != nil
 	if !taken {
 		var err error
-		if taken, err = s.handler.hasPortal(string(nameKey(name))); err != nil {
+		if taken, err = s.handler.HasPortal(string(nameKey(name))); err != nil {
 			return nil, err
 		}
 	}
@@ -271,7 +271,7 @@ func (s *session) newPortal(name []byte, st *plan.Statement) (*portal, error) {
 }
 
 func (s *session) dropPortal(p *portal) {
-	s.handler.closePortal(p)
+	s.handler.ClosePortal(p)
 	p.state = portalAbsent
 	if p != &s.objects.unnamedPortal {
 		s.dropNamedPortal(nameKey(p.name))
@@ -542,7 +542,7 @@ func (s *session) sync(body []byte) {
 	case len(body) > 0:
 		s.fail(errFormat)
 	case !s.skipping:
-		s.handler.endImplicit()
+		s.handler.EndImplicit()
 	}
 	s.skipping, s.tx.pipelined = false, false
 	s.ready()
@@ -552,4 +552,8 @@ func (s *session) sync(body []byte) {
 func splitOf(st *plan.Statement) *rewrite.Split {
 	m, _ := st.Action.(*rewrite.Split)
 	return m
+}
+
+func errPortalExists(name []byte) error {
+	return pgerr.Newf(codes.DuplicateCursor, "cursor \"%s\" already exists", name)
 }

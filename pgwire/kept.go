@@ -64,7 +64,7 @@ func (s *session) dropStatements() {
 
 func (s *session) dropNamedPortal(name string) {
 	if p := s.objects.portals[name]; p != nil {
-		s.handler.closePortal(p)
+		s.handler.ClosePortal(p)
 		s.objects.portalBytes -= p.kept
 		delete(s.objects.portals, name)
 	}

@@ -76,7 +76,7 @@ func (s *proxied) replacePortal(portal, statement []byte) drive.Verdict {
 		s.closeUpstream(&s.objects.unnamedPortal)
 		s.objects.unnamedPortal.state, s.shadowsPortal = portalAbsent, false
 	case s.objects.portals[string(nameKey(name))] != nil:
-		if v := s.turnToAsk(); v != ourTurn {
+		if v := s.TurnToAsk(); v != ourTurn {
 			return v
 		}
 		if s.objects.portals[string(nameKey(name))] == nil {

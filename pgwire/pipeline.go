@@ -14,7 +14,7 @@ import (
 // queryInPipeline answers a simple query of ours amid a pipeline: it ends the pipeline, as any
 // query does, and fails with it.
 func (s *proxied) queryInPipeline(script *plan.Script) {
-	s.forgetUnnamed()
+	s.ForgetUnnamed()
 	s.runScript(script)
 	s.endPipeline()
 }
@@ -44,12 +44,12 @@ func (s *proxied) endPipeline() {
 // error that is not the user's nothing is known of it any more: the session is over.
 func (s *proxied) endQuery(err error) {
 	if err != nil {
-		s.giveUp(err)
+		s.GiveUp(err)
 		s.over = true
 		return
 	}
 	s.followTransaction()
-	s.endImplicit()
+	s.EndImplicit()
 	s.ready()
 }
 

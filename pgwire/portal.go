@@ -73,12 +73,12 @@ func (s *session) runPortal(p *portal, maxRows int, describe bool) (err error) {
 		s.endUnitStatement()
 	}()
 	if p.state == portalReady {
-		if err := s.handler.openExecute(p); err != nil {
+		if err := s.handler.OpenExecute(p); err != nil {
 			return err
 		}
 	}
 	if splitOf(p.bound) != nil {
-		return s.handler.runSplit(p, maxRows, describe)
+		return s.handler.RunSplit(p, maxRows, describe)
 	}
 	switch p.state {
 	case portalDone, portalBroken:
@@ -345,7 +345,7 @@ func (s *session) describeRows(columns []plan.Column, f wire.Formats) {
 // startClock notes when the statement must be over.
 func (s *session) startClock() {
 	s.deadline = time.Time{}
-	if timeout := s.handler.statementTimeout(); timeout > 0 {
+	if timeout := s.handler.StatementTimeout(); timeout > 0 {
 		s.deadline = time.Now().Add(timeout)
 	}
 }

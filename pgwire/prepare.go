@@ -42,8 +42,8 @@ func (s *proxied) lastExecute(st, target *plan.Statement) (last *plan.Statement)
 	return last
 }
 
-// prepareSplit is PREPARE.
-func (s *proxied) prepareSplit(st *plan.Statement, a *rewrite.PrepareSplit) error {
+// PrepareSplit is PREPARE.
+func (s *proxied) PrepareSplit(st *plan.Statement, a *rewrite.PrepareSplit) error {
 	s.up.OpenPipeline()
 	declared := a.Declared
 	if a.Types.SQL != "" {
@@ -53,7 +53,7 @@ func (s *proxied) prepareSplit(st *plan.Statement, a *rewrite.PrepareSplit) erro
 		}
 		declared = a.Declare(found)
 	}
-	known, err := s.probe(&plan.Statement{Action: a.Split, Text: st.Text, Standard: st.Standard, Mentions: true}, declared)
+	known, err := s.Probe(&plan.Statement{Action: a.Split, Text: st.Text, Standard: st.Standard, Mentions: true}, declared)
 	if err != nil {
 		return err
 	}
@@ -79,9 +79,9 @@ func (s *proxied) askTypes(st *plan.Statement, query *rewrite.Text) (types []dat
 	return types, err
 }
 
-// openExecute makes a portal of EXECUTE one of the statement that it names, if the
+// OpenExecute makes a portal of EXECUTE one of the statement that it names, if the
 // upstream has a part in that, or in computing its arguments.
-func (s *proxied) openExecute(p *portal) error {
+func (s *proxied) OpenExecute(p *portal) error {
 	if !s.up.IsOpened() {
 		return nil
 	}

@@ -10,9 +10,9 @@ import (
 // This file asks the upstream within a pipeline of ours, unseen by the client, and first of
 // all what a statement means: the types of its parameters and its columns.
 
-// probe asks the upstream what a statement means. The result is the statement with the
+// Probe asks the upstream what a statement means. The result is the statement with the
 // types of its parameters and its columns.
-func (s *proxied) probe(st *plan.Statement, declared []datum.Type) (*plan.Statement, error) {
+func (s *proxied) Probe(st *plan.Statement, declared []datum.Type) (*plan.Statement, error) {
 	known, _, err := s.probeFacts(st, declared)
 	return known, err
 }

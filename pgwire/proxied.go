@@ -63,19 +63,19 @@ func newProxied(s *session, behind *Behind) *proxied {
 }
 
 // begin opens the upstream, or finds out how it will greet the client.
-func (s *proxied) begin(guest *login.Guest) error {
+func (s *proxied) Begin(guest *login.Guest) error {
 	s.password, s.startBy = guest.Identity.Password, guest.StartBy
 	return s.prepareUpstream(guest.Parameters)
 }
 
-func (s *proxied) processID() int32 {
+func (s *proxied) ProcessID() int32 {
 	if !s.up.IsOpened() || s.behind.Server.FirstUse {
 		return 0
 	}
 	return int32(s.up.PID())
 }
 
-func (s *proxied) before() drive.Verdict {
+func (s *proxied) Before() drive.Verdict {
 	if s.mustAbort {
 		return needAbort
 	}
@@ -88,22 +88,22 @@ func (s *proxied) before() drive.Verdict {
 	return ourTurn
 }
 
-func (s *proxied) partial() drive.Verdict { return s.startLong() }
+func (s *proxied) Partial() drive.Verdict { return s.startLong() }
 
-func (s *proxied) dispatch(m *wire.Message) drive.Verdict { return s.route(m) }
+func (s *proxied) Dispatch(m *wire.Message) drive.Verdict { return s.route(m) }
 
 // consult does what stands between a frame and its answer. An error of it ends the session.
-func (s *proxied) consult(v drive.Verdict) bool {
+func (s *proxied) Consult(v drive.Verdict) bool {
 	err := s.clear(v)
 	if err != nil {
-		s.giveUp(err)
+		s.GiveUp(err)
 	}
 	return err == nil
 }
 
-// transactionState has one owner: the upstream as soon as that is open, by what its answers tell, and before what
+// TransactionState has one owner: the upstream as soon as that is open, by what its answers tell, and before what
 // ran here. While the upstream owes answers it is not known: see turn.
-func (s *proxied) transactionState() wire.TxState {
+func (s *proxied) TransactionState() wire.TxState {
 	if !s.up.IsOpened() {
 		return s.unopened.state
 	}
@@ -114,13 +114,13 @@ func (s *proxied) transactionState() wire.TxState {
 	return state
 }
 
-func (s *proxied) ensureTransaction() {
+func (s *proxied) EnsureTransaction() {
 	if !s.up.IsOpened() {
 		s.unopened.beginImplicit()
 	}
 }
 
-func (s *proxied) endImplicit() {
+func (s *proxied) EndImplicit() {
 	switch {
 	case !s.up.IsOpened():
 		s.unopened.endImplicit()
@@ -130,7 +130,7 @@ func (s *proxied) endImplicit() {
 	}
 }
 
-func (s *proxied) abortTransaction() {
+func (s *proxied) AbortTransaction() {
 	if !s.up.IsOpened() {
 		s.unopened.abort()
 		return
@@ -142,12 +142,12 @@ func (s *proxied) abortTransaction() {
 	}
 }
 
-func (s *proxied) controlTransaction(st *plan.Statement, t *plan.Transaction) (tag string, err error) {
+func (s *proxied) ControlTransaction(st *plan.Statement, t *plan.Transaction) (tag string, err error) {
 	return s.controlDeferred(st, t)
 }
 
-// answerFailure answers an error of the upstream's. What comes after a lost connection ends the session.
-func (s *proxied) answerFailure(err error) bool {
+// AnswerFailure answers an error of the upstream's. What comes after a lost connection ends the session.
+func (s *proxied) AnswerFailure(err error) bool {
 	if errors.Is(err, upstream.ErrLost) || errors.Is(err, errPipelineFailed) {
 		return true
 	}
@@ -158,27 +158,27 @@ func (s *proxied) answerFailure(err error) bool {
 	theirs.Response.Detail = withDetail(theirs.Response.Detail, s.view.text.Best(s.undoUnit()))
 	s.client.Out.Message(&theirs.Response)
 	s.client.Out.Due = true
-	s.abortTransaction()
+	s.AbortTransaction()
 	s.mustAbort = false // it has done so itself
 	return true
 }
 
-func (s *proxied) refreshSettings() { s.refreshFromUpstream() }
+func (s *proxied) RefreshSettings() { s.refreshFromUpstream() }
 
-// beforeCall: the settings are asked for before a statement with calls, and stay for it.
-func (s *proxied) beforeCall() {}
+// BeforeCall: the settings are asked for before a statement with calls, and stay for it.
+func (s *proxied) BeforeCall() {}
 
-// reportSettings: the upstream does.
-func (s *proxied) reportSettings() {}
+// ReportSettings: the upstream does.
+func (s *proxied) ReportSettings() {}
 
-func (s *proxied) statementTimeout() time.Duration {
+func (s *proxied) StatementTimeout() time.Duration {
 	if !s.up.IsOpened() {
 		return s.view.vars.StatementTimeout()
 	}
 	return s.upstreamTimeout
 }
 
-func (s *proxied) refuses(st *plan.Statement) error {
+func (s *proxied) Refuses(st *plan.Statement) error {
 	switch {
 	case s.executesWithin(st):
 		return errExecuteWithin
@@ -190,25 +190,25 @@ func (s *proxied) refuses(st *plan.Statement) error {
 	return nil
 }
 
-func (s *proxied) hasStatement(name string) (bool, error) {
+func (s *proxied) HasStatement(name string) (bool, error) {
 	if !s.up.Marks().Named {
 		return false, nil
 	}
 	return s.upstreamHas(name, statementsThere)
 }
 
-func (s *proxied) hasPortal(name string) (bool, error) {
+func (s *proxied) HasPortal(name string) (bool, error) {
 	if !s.up.Marks().Portals {
 		return false, nil
 	}
 	return s.upstreamHas(name, portalsThere)
 }
 
-func (s *proxied) shadowStatement()      { s.shadowsStatement = true }
-func (s *proxied) shadowPortal()         { s.shadowsPortal = true }
-func (s *proxied) closePortal(p *portal) { s.closeUpstream(p) }
+func (s *proxied) ShadowStatement()      { s.shadowsStatement = true }
+func (s *proxied) ShadowPortal()         { s.shadowsPortal = true }
+func (s *proxied) ClosePortal(p *portal) { s.closeUpstream(p) }
 
-func (s *proxied) source() drive.Source {
+func (s *proxied) Source() drive.Source {
 	if !s.up.IsOpened() {
 		return s.client.Direct()
 	}
@@ -216,13 +216,13 @@ func (s *proxied) source() drive.Source {
 }
 
 // settle lets the upstream answer. Of a pipeline without its Sync PostgreSQL sends nothing either.
-func (s *proxied) settle() {
+func (s *proxied) Settle() {
 	if s.up.Owes() && (s.broken != nil || !s.up.IsOpen()) {
 		_ = s.client.Waiting(func(context.Context) error { return s.up.Settle() })
 	}
 }
 
-func (s *proxied) hangUpUpstream() {
+func (s *proxied) HangUpUpstream() {
 	s.client.SetOther(nil)
 	s.up.Stop()
 }

@@ -42,7 +42,7 @@ func (s *session) answerQuery(text []byte, script *plan.Script) drive.Verdict {
 		s.planned = planned{text: s.read(text).Keep(), options: plan.Options{}, script: script}
 		return needCall
 	}
-	s.handler.forgetUnnamed()
+	s.handler.ForgetUnnamed()
 	s.runScript(script)
 	if !s.over {
 		s.ready()
@@ -69,7 +69,7 @@ func (s *session) runScript(script *plan.Script) {
 			return
 		}
 	}
-	s.handler.endImplicit()
+	s.handler.EndImplicit()
 }
 
 // runStatement runs one statement of a simple query.
@@ -91,7 +91,7 @@ func (s *session) runStatement(st *plan.Statement) error {
 
 // wrong is what is wrong with a statement beyond its syntax.
 func (s *session) wrong(st *plan.Statement) error {
-	if err := s.handler.refuses(st); err != nil {
+	if err := s.handler.Refuses(st); err != nil {
 		return err
 	}
 	switch {

@@ -141,7 +141,7 @@ func (s *proxied) routeNamed(m *wire.Message, ours bool, answer func(*wire.Messa
 	}
 	var v drive.Verdict
 	if m.Kind == 'E' && s.asksUpstream(m) {
-		v = s.turnToAsk()
+		v = s.TurnToAsk()
 	} else {
 		v = s.turn(m.Kind == 'E' || m.Kind == 'B')
 	}
@@ -206,7 +206,7 @@ func (s *proxied) routeQuery(m *wire.Message) drive.Verdict {
 	case v != needInput:
 		return v
 	case script == nil:
-		s.forgetUnnamed()
+		s.ForgetUnnamed()
 		s.shadowsStatement, s.shadowsPortal = false, false // it drops the upstream's itself
 		return s.relay('Q', m.Body)
 	}
@@ -214,23 +214,23 @@ func (s *proxied) routeQuery(m *wire.Message) drive.Verdict {
 		return s.relayText('Q', nil, useBranch(branch), nil)
 	}
 	if len(script.Statements) == 1 && s.involved(script.Statements[0]) {
-		if v := s.turnToAsk(); v != ourTurn {
+		if v := s.TurnToAsk(); v != ourTurn {
 			return v
 		}
-		s.forgetUnnamed()
+		s.ForgetUnnamed()
 		s.querySplit(script.Statements[0])
 		return needInput
 	}
 	if len(script.Statements) > 1 {
-		if v := s.turnToAsk(); v != ourTurn {
+		if v := s.TurnToAsk(); v != ourTurn {
 			return v
 		}
-		s.forgetUnnamed()
+		s.ForgetUnnamed()
 		s.queryBatch(script)
 		return needInput
 	}
 	if s.up.IsOpen() {
-		if v := s.turnToAsk(); v != ourTurn {
+		if v := s.TurnToAsk(); v != ourTurn {
 			return v
 		}
 		s.queryInPipeline(script)
@@ -258,10 +258,10 @@ func isSelect(st *plan.Statement) bool {
 	return ok
 }
 
-// forgetUnnamed drops the unnamed statement and portal, as every simple query does, but the
+// ForgetUnnamed drops the unnamed statement and portal, as every simple query does, but the
 // portal of a failed transaction. Those of the upstream, which gets no query, are there
 // still.
-func (s *proxied) forgetUnnamed() {
+func (s *proxied) ForgetUnnamed() {
 	s.objects.unnamed, s.shadowsStatement = nil, s.up.IsOpened()
 	if s.txState() == wire.FailedBlock {
 		return
@@ -280,7 +280,7 @@ func (s *proxied) routeParse(m *wire.Message) drive.Verdict {
 	case v != needInput:
 		return v
 	case script == nil && len(name) > 0 && s.hasStatementOf(m):
-		if v := s.turnToAsk(); v != ourTurn {
+		if v := s.TurnToAsk(); v != ourTurn {
 			return v
 		}
 		return s.failPipeline(s.parseTaken(string(name), raw, declared))
@@ -296,7 +296,7 @@ func (s *proxied) routeParse(m *wire.Message) drive.Verdict {
 		return s.relayText('P', name, useBranch(branch), m.Rest)
 	}
 	if len(script.Statements) == 1 && splitOf(script.Statements[0]) != nil && s.txState() != wire.FailedBlock {
-		if v := s.turnToAsk(); v != ourTurn {
+		if v := s.TurnToAsk(); v != ourTurn {
 			return v
 		}
 	} else if v := s.turn(false); v != ourTurn {

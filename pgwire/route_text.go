@@ -62,7 +62,7 @@ func (s *proxied) onlyOurs(script *plan.Script) *plan.Script {
 
 // isForUs says whether a script is answered here: if it calls our functions, if it
 // chooses a branch, or if it names a prepared statement of ours. What the parser
-// refuses is the upstream's to judge, but for what the parser was not shown.
+// Refuses is the upstream's to judge, but for what the parser was not shown.
 func (s *proxied) isForUs(script *plan.Script) bool {
 	if script.Err != nil {
 		return script.Err.Code == codes.StatementTooComplex

@@ -121,7 +121,7 @@ func (s *session) end() {
 		s.env.Registry.Leave()
 	}
 	s.client.Conn().Close()
-	s.handler.hangUpUpstream()
+	s.handler.HangUpUpstream()
 	if s.key.PID != 0 {
 		s.log.Debug("session ended", "pid", s.key.PID)
 	}
@@ -145,7 +145,7 @@ func (s machine) Serve(v drive.Verdict) (next drive.Verdict, goOn bool) {
 			return next, true
 		}
 	default:
-		if !s.handler.consult(v) {
+		if !s.handler.Consult(v) {
 			return 0, false
 		}
 	}
@@ -156,7 +156,7 @@ func (s machine) Serve(v drive.Verdict) (next drive.Verdict, goOn bool) {
 // everything before that is answered.
 func (s machine) Finish() {
 	if s.client.FlushAll() == nil {
-		s.handler.settle()
+		s.handler.Settle()
 	}
 	if s.broken != nil {
 		s.refuse(s.broken)
@@ -167,10 +167,10 @@ func (s machine) Finish() {
 func (s machine) Tell(why drive.Reason) {
 	switch why {
 	case drive.Lost:
-		s.handler.giveUp(upstream.ErrLost)
+		s.handler.GiveUp(upstream.ErrLost)
 		return
 	case drive.Stopping:
-		s.handler.lastStatement()
+		s.handler.LastStatement()
 		s.report(login.ErrShutdown)
 	case drive.Idle:
 		s.report(pgerr.Fatalf(idleSessionTimeout, "terminating connection due to idle-session timeout"))
@@ -188,7 +188,7 @@ func (s machine) Crashed(cause any, stack []byte) {
 func (s machine) End()                               { s.end() }
 func (s machine) MostWaiting() int                   { return s.maxWaiting() }
 func (s machine) Leaving(answers []byte, from int64) { s.unit.leaving(answers, from) }
-func (s machine) Source() drive.Source               { return s.handler.source() }
+func (s machine) Source() drive.Source               { return s.handler.Source() }
 
 // farewell writes the last answers of a session. Whether they arrive changes
 // nothing any more.
@@ -243,12 +243,12 @@ func (s *session) wanted(e *pgerr.Error) bool {
 
 // refresh derives what depends on the settings, if any of them changed.
 func (s *session) refresh() {
-	s.handler.refreshSettings()
+	s.handler.RefreshSettings()
 }
 
 // ready ends the answer to a Query or a Sync.
 func (s *session) ready() {
-	s.handler.reportSettings()
+	s.handler.ReportSettings()
 	s.endUnit(s.inBlock())
 	s.client.Out.ReadyForQuery(s.txState().Status())
 }

@@ -37,8 +37,8 @@ func failure(body []byte, text *rewrite.Text) error {
 	return f
 }
 
-// turnToAsk is turn for what has to talk to the upstream.
-func (s *proxied) turnToAsk() drive.Verdict {
+// TurnToAsk is turn for what has to talk to the upstream.
+func (s *proxied) TurnToAsk() drive.Verdict {
 	if !s.up.IsOpened() {
 		return needUpstream
 	}
@@ -52,8 +52,8 @@ func (s *proxied) turnToAsk() drive.Verdict {
 	return ourTurn
 }
 
-// runSplit runs a portal of a statement that the upstream has a part in.
-func (s *proxied) runSplit(p *portal, maxRows int, describe bool) error {
+// RunSplit runs a portal of a statement that the upstream has a part in.
+func (s *proxied) RunSplit(p *portal, maxRows int, describe bool) error {
 	s.up.OpenPipeline()
 	switch p.state {
 	case portalDone, portalBroken:

@@ -30,7 +30,7 @@ func (s *session) startup(door *login.Door) error {
 	}
 	s.admitted = true
 	s.client.Adopt(guest.StartBy)
-	if err := s.handler.begin(guest); err != nil {
+	if err := s.handler.Begin(guest); err != nil {
 		return err
 	}
 	s.client.Conn().SetDeadline(time.Time{})
@@ -118,8 +118,8 @@ func splitOptions(options string) []string {
 
 // greet sends everything from the parameters to the first ReadyForQuery.
 func (s *session) greet() {
-	s.key = s.env.Registry.Register(s.client, s.handler.processID())
-	s.handler.reportGreeting()
+	s.key = s.env.Registry.Register(s.client, s.handler.ProcessID())
+	s.handler.ReportGreeting()
 	s.client.Out.Message(&pgproto3.BackendKeyData{ProcessID: uint32(s.key.PID), SecretKey: binary.BigEndian.AppendUint32(nil, s.key.Secret)})
 	s.client.Out.ReadyForQuery(wire.StatusIdle)
 	s.refresh()

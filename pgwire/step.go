@@ -37,7 +37,7 @@ const (
 // input and says so.
 func (s *session) step() drive.Verdict {
 	for !s.over {
-		if v := s.handler.before(); v != ourTurn {
+		if v := s.handler.Before(); v != ourTurn {
 			return v
 		}
 		kind, body, ok, bad := s.client.In.Peek()
@@ -46,7 +46,7 @@ func (s *session) step() drive.Verdict {
 			return finished
 		}
 		if !ok {
-			return s.handler.partial()
+			return s.handler.Partial()
 		}
 		if s.unit.open() && !s.mayWait(true) {
 			return needCall // if it fails something is to be given back
@@ -101,7 +101,7 @@ func (s *session) consumeFrame() {
 // dispatch answers one frame. needInput means that it is done.
 func (s *session) dispatch(kind byte, body []byte) drive.Verdict {
 	s.message.Decode(kind, body)
-	return s.handler.dispatch(&s.message)
+	return s.handler.Dispatch(&s.message)
 }
 
 var errFormat = pgerr.Newf(codes.ProtocolViolation, "invalid message format")

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/jackc/pgx/v5/pgproto3"
-	"github.com/jeroenrinzema/psql-wire/codes"
 
 	"raisinproxy/pgwire/drive"
 	"raisinproxy/pgwire/upstream"
@@ -13,7 +12,6 @@ import (
 	"raisinproxy/planner/plan"
 	"raisinproxy/planner/sqltext"
 	"raisinproxy/sqlfuncs/datum"
-	"raisinproxy/sqlfuncs/pgerr"
 )
 
 // This file is about names that are taken: statements and portals of ours and of the
@@ -109,8 +107,4 @@ func (s *proxied) routeBind(m *wire.Message, ours bool) drive.Verdict {
 		return needCall // the upstream is asked whether it has that name
 	}
 	return s.routeNamed(m, ours, s.bind)
-}
-
-func errPortalExists(name []byte) error {
-	return pgerr.Newf(codes.DuplicateCursor, "cursor \"%s\" already exists", name)
 }

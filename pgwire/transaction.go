@@ -24,12 +24,12 @@ type transaction struct {
 }
 
 // txState is the state of the session's transaction, whose one owner is the handler.
-func (s *session) txState() wire.TxState { return s.handler.transactionState() }
+func (s *session) txState() wire.TxState { return s.handler.TransactionState() }
 
 // beginImplicit makes sure that there is a transaction.
 func (s *session) beginImplicit() {
 	s.tx.now = time.Time{}
-	s.handler.ensureTransaction()
+	s.handler.EnsureTransaction()
 }
 
 // endPortals drops every portal.
@@ -44,14 +44,14 @@ func (s *session) fail(err error) {
 		s.over = true
 		return
 	}
-	if s.handler.answerFailure(err) {
+	if s.handler.AnswerFailure(err) {
 		return
 	}
 	e := *pgerr.From(err)
 	e.Detail = withDetail(e.Detail, s.undoUnit())
 	s.report(&e)
 	s.over = s.over || e.Severity == pgerr.SeverityFatal
-	s.handler.abortTransaction()
+	s.handler.AbortTransaction()
 }
 
 var errAborted = pgerr.Newf(codes.InFailedSQLTransaction, "current transaction is aborted, commands ignored until end of transaction block")

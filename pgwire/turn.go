@@ -73,7 +73,7 @@ func (s *proxied) followTransaction() {
 	case now.Ended != s.seen.Ended:
 		s.endPortals()
 		s.unit.block = nil
-		s.tellBlock()
+		s.TellBlock()
 	case now.WentBack != s.seen.WentBack:
 		s.endUnopened()
 	}

@@ -147,7 +147,7 @@ func (s *session) endUnit(inBlock bool) {
 	took := s.unit.open() || !inBlock && s.unit.block != nil
 	s.unit.succeed(inBlock)
 	if took {
-		s.handler.tellBlock()
+		s.handler.TellBlock()
 	}
 }
 

@@ -54,8 +54,8 @@ func (s *proxied) prepareUpstream(parameters []wire.Parameter) error {
 	return nil
 }
 
-// reportGreeting tells the client the settings of its upstream, in a fixed order.
-func (s *proxied) reportGreeting() {
+// ReportGreeting tells the client the settings of its upstream, in a fixed order.
+func (s *proxied) ReportGreeting() {
 	for _, n := range s.welcome {
 		s.report(&pgerr.Error{Severity: n.Severity, Code: codes.Code(n.Code), Message: n.Message, Detail: n.Detail, Hint: n.Hint})
 	}
@@ -115,9 +115,9 @@ func (s *proxied) clear(v drive.Verdict) error {
 	return s.conv.Abort()
 }
 
-// giveUp ends the session because its upstream is gone or cannot be had. A client that
+// GiveUp ends the session because its upstream is gone or cannot be had. A client that
 // the upstream has told so itself is not told again.
-func (s *proxied) giveUp(err error) {
+func (s *proxied) GiveUp(err error) {
 	told, lastWords := s.up.HasTold()
 	if took, unknown := s.mayHaveCommitted(); unknown {
 		if !told {
@@ -147,9 +147,9 @@ func (s *proxied) giveUp(err error) {
 	s.farewell()
 }
 
-// lastStatement lets the upstream finish what it is doing before the session ends with
+// LastStatement lets the upstream finish what it is doing before the session ends with
 // the server.
-func (s *proxied) lastStatement() {
+func (s *proxied) LastStatement() {
 	if s.up.Owes() && !s.up.IsOpen() {
 		_ = s.up.Settle()
 	}
