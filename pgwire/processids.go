@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 
 	"raisinproxy/pgwire/drive"
+	"raisinproxy/pgwire/frontend"
 )
 
 // This file is about process ids. With an upstream a client is told the one of its process
@@ -19,13 +20,13 @@ const firstPID = 1 << 30
 // Register gives a session the process id and the secret by which it can be cancelled.
 // Upstreams of several hosts, or one that was restarted, may give equal ids: it is both
 // together that no other session has.
-func (s *Server) Register(client *drive.Client, pid int32) CancelKey {
+func (s *Server) Register(client *drive.Client, pid int32) frontend.CancelKey {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if pid == 0 {
 		pid = s.madeUpID()
 	}
-	key := CancelKey{PID: pid}
+	key := frontend.CancelKey{PID: pid}
 	for taken := true; taken; {
 		var secret [4]byte
 		rand.Read(secret[:]) // never fails
@@ -47,7 +48,7 @@ func (s *Server) madeUpID() int32 {
 }
 
 // Unregister forgets a session.
-func (s *Server) Unregister(client *drive.Client, key CancelKey) {
+func (s *Server) Unregister(client *drive.Client, key frontend.CancelKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.all, client)

@@ -6,6 +6,7 @@ import (
 
 	"raisinproxy/pgwire/auth"
 	"raisinproxy/pgwire/drive"
+	"raisinproxy/pgwire/frontend"
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/sqlfuncs"
 )
@@ -21,10 +22,10 @@ func TestEqualProcessIDs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	keys := map[CancelKey]*drive.Client{}
+	keys := map[frontend.CancelKey]*drive.Client{}
 	canceled := map[*drive.Client]int{}
 	for range 100 {
-		client := drive.NewClient(t.Context(), deafConn{}, nil, nil)
+		client := drive.NewClient(t.Context(), nil, nil, nil)
 		client.SetOther(counter(func() { canceled[client]++ }))
 		keys[server.Register(client, 7)] = client
 	}
@@ -33,7 +34,7 @@ func TestEqualProcessIDs(t *testing.T) {
 			t.Fatalf("process id %d", key.PID)
 		}
 		for wrong := range 3 { // who knows the id alone cancels nothing
-			if _, taken := keys[CancelKey{key.PID, uint32(wrong)}]; !taken {
+			if _, taken := keys[frontend.CancelKey{PID: key.PID, Secret: uint32(wrong)}]; !taken {
 				server.cancel(key.PID, uint32(wrong))
 			}
 		}

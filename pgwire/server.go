@@ -16,7 +16,9 @@ import (
 
 	"raisinproxy/pgwire/auth"
 	"raisinproxy/pgwire/drive"
+	"raisinproxy/pgwire/frontend"
 	"raisinproxy/pgwire/login"
+	"raisinproxy/pgwire/proxied"
 	"raisinproxy/pgwire/settings"
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/planner"
@@ -74,19 +76,19 @@ const maxMessageBytes = 1<<30 - 2
 // event loop that answers what needs no goroutine.
 type Server struct {
 	cfg Config
-	env Env // of sessions
+	env frontend.Env // of sessions
 	// open counts the sessions whose client has logged in.
 	open atomic.Int64
 	door *login.Door // has the others
 
 	mu       sync.Mutex
-	sessions map[CancelKey]*drive.Client
+	sessions map[frontend.CancelKey]*drive.Client
 	all      map[*drive.Client]bool // those that are still starting up included
 	closing  bool                   // no session may begin any more
 	madeUp   map[int32]bool         // process ids that sessions have
 	lastPID  int32                  // that was made up
 
-	behind Behind
+	behind proxied.Behind
 }
 
 // NewServer makes a server. An error is one of the build, not of the caller.
@@ -109,13 +111,13 @@ func NewServer(cfg Config) (*Server, error) {
 	}
 	server := &Server{
 		cfg:      cfg,
-		sessions: map[CancelKey]*drive.Client{},
+		sessions: map[frontend.CancelKey]*drive.Client{},
 		madeUp:   map[int32]bool{},
-		behind:   Behind{Server: cfg.Upstream, IDs: upstream.NewProcessIDs(), StartupTimeout: cfg.StartupTimeout},
+		behind:   proxied.Behind{Server: cfg.Upstream, IDs: upstream.NewProcessIDs(), StartupTimeout: cfg.StartupTimeout},
 		all:      map[*drive.Client]bool{},
 		lastPID:  firstPID,
 	}
-	server.env = Env{
+	server.env = frontend.Env{
 		Functions:       cfg.Functions,
 		Planner:         planner.New(planner.Config{CacheBytes: cfg.PlanCacheBytes, Upstream: cfg.Upstream != nil}),
 		Defaults:        defaults,
@@ -209,8 +211,8 @@ func (s *Server) accept(ctx context.Context, l net.Listener, serve func(net.Conn
 func (s *Server) serveConn(ctx context.Context, conn net.Conn, loop *drive.Loop, ended func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	c := s.newSession(ctx, conn, loop)
-	s.enter(c.client)
-	unhook := context.AfterFunc(ctx, c.client.Hurry)
+	s.enter(c.Client)
+	unhook := context.AfterFunc(ctx, c.Client.Hurry)
 	c.Serve(s.door, func() {
 		unhook()
 		cancel()
@@ -218,13 +220,13 @@ func (s *Server) serveConn(ctx context.Context, conn net.Conn, loop *drive.Loop,
 	})
 }
 
-func (s *Server) newSession(ctx context.Context, conn net.Conn, loop *drive.Loop) *session {
+func (s *Server) newSession(ctx context.Context, conn net.Conn, loop *drive.Loop) *frontend.Session {
 	log := s.cfg.Log.With("remote", conn.RemoteAddr().String())
-	choose := newEmbedded
+	choose := frontend.NewEmbedded
 	if s.cfg.Upstream != nil {
-		choose = func(c *session) handler { return newProxied(c, &s.behind) }
+		choose = func(c *frontend.Session) frontend.Handler { return proxied.New(c, &s.behind) }
 	}
-	return newSession(ctx, &s.env, conn, loop, log, choose)
+	return frontend.NewSession(ctx, &s.env, conn, loop, log, choose)
 }
 
 // drain ends all sessions and waits for them: at once those that wait for their
@@ -264,12 +266,12 @@ func (s *Server) enter(client *drive.Client) {
 // ignored, as PostgreSQL ignores it.
 func (s *Server) cancel(pid int32, secret uint32) {
 	s.mu.Lock()
-	client := s.sessions[CancelKey{pid, secret}]
+	client := s.sessions[frontend.CancelKey{PID: pid, Secret: secret}]
 	s.mu.Unlock()
 	if client == nil {
 		return
 	}
-	if other := client.Cancel(errCanceled); other != nil {
+	if other := client.Cancel(frontend.ErrCanceled); other != nil {
 		other.RequestCancel()
 	}
 }

@@ -1,0 +1,173 @@
+package frontend
+
+import (
+	"time"
+
+	"github.com/jeroenrinzema/psql-wire/codes"
+
+	"raisinproxy/pgwire/wire"
+	"raisinproxy/planner/plan"
+	"raisinproxy/sqlfuncs/pgerr"
+)
+
+// block is the transaction of a session that has no PostgreSQL: none behind it at all, or none that is
+// open yet. There is nothing to undo but settings; the states, warnings and errors are
+// PostgreSQL's all the same, since drivers and pools live by them.
+type Block struct {
+	S     *Session
+	State wire.TxState
+}
+
+// beginImplicit makes sure that there is a transaction.
+func (b *Block) BeginImplicit() {
+	if b.State == wire.NoTransaction {
+		b.State = wire.ImplicitTransaction
+		b.S.Tx.started = time.Time{}
+		b.S.View.Vars.Begin()
+	}
+}
+
+// EndImplicit commits what no BEGIN has claimed.
+func (b *Block) EndImplicit() {
+	if b.State == wire.ImplicitTransaction {
+		b.end(true)
+	}
+}
+
+// end ends the transaction and with it every portal.
+func (b *Block) end(commit bool) {
+	if commit {
+		b.S.View.Vars.Commit()
+	} else {
+		b.S.View.Vars.Rollback()
+	}
+	b.State, b.S.Tx.Pipelined = wire.NoTransaction, false
+	b.S.Unit.succeed(false)
+	b.S.Tx.savepoints = b.S.Tx.savepoints[:0]
+	b.S.EndPortals()
+}
+
+// abort is what an error does to it.
+func (b *Block) Abort() {
+	switch b.State {
+	case wire.InBlock:
+		b.State = wire.FailedBlock
+		b.S.View.Vars.Fail()
+	case wire.ImplicitTransaction:
+		b.end(false)
+	}
+}
+
+// control runs a transaction command and returns its tag.
+func (b *Block) Control(t *plan.Transaction) (tag string, err error) {
+	switch t.Kind {
+	case plan.Begin:
+		return t.Tag, b.begin(t)
+	case plan.Commit:
+		return b.commit(t)
+	case plan.Rollback:
+		return t.Tag, b.rollback(t)
+	}
+	if b.State != wire.InBlock && b.State != wire.FailedBlock {
+		return "", pgerr.Newf(codes.NoActiveSQLTransaction, "%s can only be used in transaction blocks", SavepointCommands[t.Kind])
+	}
+	if t.Kind == plan.Savepoint {
+		b.S.View.Vars.Savepoint()
+		b.S.Tx.savepoints = append(b.S.Tx.savepoints, t.Savepoint)
+		return t.Tag, nil
+	}
+	return t.Tag, b.endSavepoint(t)
+}
+
+var SavepointCommands = map[plan.TransactionKind]string{
+	plan.Savepoint:        "SAVEPOINT",
+	plan.ReleaseSavepoint: "RELEASE SAVEPOINT",
+	plan.RollbackTo:       "ROLLBACK TO SAVEPOINT",
+}
+
+func (b *Block) begin(t *plan.Transaction) error {
+	if b.State == wire.InBlock {
+		b.S.Warn(codes.ActiveSQLTransaction, "there is already a transaction in progress")
+	}
+	if err := b.applyModes(t.Modes); err != nil {
+		return err
+	}
+	b.State = wire.InBlock
+	return nil
+}
+
+func (b *Block) applyModes(modes []plan.Mode) error {
+	for _, m := range modes {
+		if err := b.S.setMode(m, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *Block) commit(t *plan.Transaction) (tag string, err error) {
+	switch b.State {
+	case wire.FailedBlock:
+		return "ROLLBACK", b.finish(t, false)
+	case wire.InBlock:
+		return t.Tag, b.finish(t, true)
+	}
+	return t.Tag, b.none(t, "COMMIT AND CHAIN", true)
+}
+
+func (b *Block) rollback(t *plan.Transaction) error {
+	if b.State == wire.FailedBlock || b.State == wire.InBlock {
+		return b.finish(t, false)
+	}
+	return b.none(t, "ROLLBACK AND CHAIN", false)
+}
+
+// noBlock is COMMIT or ROLLBACK without a BEGIN: a warning, and the end of the
+// implicit transaction.
+func (b *Block) none(t *plan.Transaction, chain string, commit bool) error {
+	if t.Chain {
+		return pgerr.Newf(codes.NoActiveSQLTransaction, "%s can only be used in transaction blocks", chain)
+	}
+	b.S.Warn(codes.NoActiveSQLTransaction, "there is no transaction in progress")
+	b.end(commit)
+	return nil
+}
+
+// finishBlock ends an explicit transaction, and with AND CHAIN begins another of
+// the same characteristics.
+func (b *Block) finish(t *plan.Transaction, commit bool) error {
+	characteristics := b.S.View.Vars.Characteristics()
+	b.end(commit)
+	if t.Chain {
+		b.State = wire.InBlock
+		b.S.Tx.started = time.Time{}
+		b.S.View.Vars.BeginWith(characteristics)
+	}
+	return nil
+}
+
+// endSavepoint is RELEASE or ROLLBACK TO. Portals that were opened since the
+// savepoint go with it when it is rolled back.
+func (b *Block) endSavepoint(t *plan.Transaction) error {
+	depth := len(b.S.Tx.savepoints)
+	for depth > 0 && b.S.Tx.savepoints[depth-1] != t.Savepoint {
+		depth--
+	}
+	if depth == 0 {
+		return pgerr.Newf(codes.InvalidSavepointSpecification, "savepoint \"%s\" does not exist", t.Savepoint)
+	}
+	if t.Kind == plan.ReleaseSavepoint {
+		b.S.View.Vars.ReleaseTo(depth)
+		b.S.Tx.savepoints = b.S.Tx.savepoints[:depth-1]
+		return nil
+	}
+	b.S.View.Vars.RollbackTo(depth)
+	b.S.Tx.savepoints = b.S.Tx.savepoints[:depth]
+	b.State = wire.InBlock
+	for name, p := range b.S.Objects.Portals {
+		if p.depth >= depth {
+			b.S.DropNamedPortal(name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,200 @@
+package frontend
+
+import (
+	"time"
+
+	"github.com/jeroenrinzema/psql-wire/codes"
+
+	"raisinproxy/pgwire/drive"
+	"raisinproxy/pgwire/login"
+	"raisinproxy/pgwire/settings"
+	"raisinproxy/pgwire/wire"
+	"raisinproxy/planner/plan"
+	"raisinproxy/planner/rewrite"
+	"raisinproxy/sqlfuncs/datum"
+	"raisinproxy/sqlfuncs/pgerr"
+)
+
+// embedded is a session without a PostgreSQL behind it.
+type embedded struct {
+	*Session
+	block Block
+}
+
+// newEmbedded is the handler of a session without one.
+func NewEmbedded(s *Session) Handler { return &embedded{Session: s, block: Block{S: s}} }
+
+// begin applies the client's parameters. The client will be told its names, as UTF-8.
+func (s *embedded) Begin(guest *login.Guest) error {
+	for _, name := range []string{s.Caller.User, s.Caller.Scope.Repository} {
+		if err := settings.ValidUTF8([]byte(name)); err != nil {
+			return Fatal(err)
+		}
+	}
+	return s.applyParameters(guest.Parameters)
+}
+
+func (s *embedded) ReportGreeting() {
+	for _, p := range s.View.Vars.Reported() {
+		s.Client.Out.ParameterStatus(p.Name, p.Value)
+	}
+}
+
+func (s *embedded) ProcessID() int32 { return 0 }
+
+func (s *embedded) Before() drive.Verdict  { return OurTurn }
+func (s *embedded) Partial() drive.Verdict { return NeedInput }
+
+// dispatch answers one frame. needInput means that it is done.
+func (s *embedded) Dispatch(m *wire.Message) drive.Verdict {
+	switch m.Kind {
+	case 'Q':
+		return s.extendedOrSkip(s.Query, m)
+	case 'P':
+		return s.extendedOrSkip(s.Parse, m)
+	case 'B':
+		return s.extendedOrSkip(s.Bind, m)
+	case 'D':
+		return s.extendedOrSkip(s.Describe, m)
+	case 'E':
+		return s.extendedOrSkip(s.Execute, m)
+	case 'C':
+		return s.extendedOrSkip(s.Close, m)
+	case 'H':
+		return s.extendedOrSkip(s.flushRequest, m)
+	case 'S':
+		s.Sync(m.Body)
+		return NeedInput
+	case 'X':
+		return Finished
+	case 'd', 'c', 'f':
+		return NeedInput // what is left of a COPY that failed
+	case 'F':
+		return s.extendedOrSkip(s.functionCall, m)
+	}
+	s.Report(pgerr.Fatalf(codes.ProtocolViolation, "invalid frontend message type %d", m.Kind))
+	return Finished
+}
+
+// applyParameters makes the client's settings the ones that RESET goes back to.
+// Those of options come first, so that a parameter of its own wins.
+func (s *embedded) applyParameters(parameters []wire.Parameter) error {
+	for _, p := range parameters {
+		if p.Name != "options" {
+			continue
+		}
+		parsed, err := parseOptions(p.Value)
+		if err != nil {
+			return err
+		}
+		for _, o := range parsed {
+			if err := s.setStartup(o); err != nil {
+				return err
+			}
+		}
+	}
+	for _, p := range parameters {
+		switch p.Name {
+		case "user", "database", "options":
+		case "replication":
+			if on, ok := datum.ParseBool(p.Value); !ok || on {
+				return pgerr.Fatalf(codes.FeatureNotSupported, "a replication connection needs an [upstream]")
+			}
+		default:
+			if err := s.setStartup(p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// setStartup gives one setting the client's value, which SHOW must be able to tell.
+func (s *embedded) setStartup(p wire.Parameter) error {
+	if err := s.View.Vars.SetStartup(p.Name, p.Value); err != nil {
+		return Fatal(err)
+	}
+	shown, err := s.View.Vars.Show(p.Name)
+	if err == nil {
+		err = settings.ValidUTF8([]byte(shown))
+	}
+	if err != nil {
+		return Fatal(err)
+	}
+	return nil
+}
+
+// consult is never asked: nothing but the client and the backend stands between.
+func (s *embedded) Consult(v drive.Verdict) bool {
+	s.Report(pgerr.Fatalf(codes.Internal, "internal error"))
+	s.Log.Error("an embedded session waits for an upstream", "verdict", int(v))
+	s.Farewell()
+	return false
+}
+
+func (s *embedded) TransactionState() wire.TxState { return s.block.State }
+func (s *embedded) EnsureTransaction()             { s.block.BeginImplicit() }
+func (s *embedded) EndImplicit()                   { s.block.EndImplicit() }
+func (s *embedded) AbortTransaction()              { s.block.Abort() }
+func (s *embedded) TellBlock()                     {}
+func (s *embedded) AnswerFailure(error) bool       { return false }
+
+func (s *embedded) ControlTransaction(_ *plan.Statement, t *plan.Transaction) (tag string, err error) {
+	return s.block.Control(t)
+}
+
+func (s *embedded) RefreshSettings() {
+	if s.View.Seen == s.View.Vars.Version() && s.View.Zone != nil {
+		return
+	}
+	s.View.Seen = s.View.Vars.Version()
+	s.View.Standard = s.View.Vars.StandardConformingStrings()
+	s.View.Zone = s.View.Vars.TimeZone()
+	s.Caller.Scope.Branch = s.View.Vars.Branch()
+	s.View.Text = wire.TranscoderFor(s.View.Vars.ClientEncoding())
+}
+
+// BeforeCall: the statement itself may have changed the branch.
+func (s *embedded) BeforeCall() { s.Refresh() }
+
+func (s *embedded) ReportSettings() {
+	for _, r := range s.View.Vars.TakeReports() {
+		s.Client.Out.ParameterStatus(r.Name, r.Value)
+	}
+}
+
+func (s *embedded) StatementTimeout() time.Duration { return s.View.Vars.StatementTimeout() }
+
+// What follows is about an upstream, and there is none: statements that need one are refused by the planner.
+
+func (s *embedded) Refuses(*plan.Statement) error { return nil }
+func (s *embedded) TurnToAsk() drive.Verdict      { return OurTurn }
+func (s *embedded) Probe(st *plan.Statement, _ []datum.Type) (*plan.Statement, error) {
+	return st, errNoUpstream
+}
+func (s *embedded) OpenExecute(*Portal) error         { return nil }
+func (s *embedded) RunSplit(*Portal, int, bool) error { return errNoUpstream }
+func (s *embedded) PrepareSplit(*plan.Statement, *rewrite.PrepareSplit) error {
+	return errNoUpstream
+}
+func (s *embedded) HasStatement(string) (bool, error) { return false, nil }
+func (s *embedded) HasPortal(string) (bool, error)    { return false, nil }
+func (s *embedded) ShadowStatement()                  {}
+func (s *embedded) ShadowPortal()                     {}
+func (s *embedded) ClosePortal(*Portal)               {}
+
+var errNoUpstream = pgerr.Newf(codes.Internal, "a statement that needs an [upstream] was not refused")
+
+func (s *embedded) ForgetUnnamed() {
+	s.Objects.Unnamed = nil
+	if s.block.State != wire.FailedBlock {
+		s.Objects.UnnamedPortal.State = PortalAbsent
+	}
+}
+
+func (s *embedded) Source() drive.Source { return s.Client.Direct() }
+
+func (s *embedded) GiveUp(error)    {}
+func (s *embedded) Settle()         {}
+func (s *embedded) LastStatement()  {}
+func (s *embedded) HangUpUpstream() {}

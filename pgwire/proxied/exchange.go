@@ -1,0 +1,106 @@
+package proxied
+
+import (
+	"raisinproxy/pgwire/frontend"
+	"raisinproxy/pgwire/login"
+	"raisinproxy/pgwire/upstream"
+)
+
+// This file is how a session talks to its upstream by itself: it sends messages that the
+// client knows nothing of, and sees the answers instead of the client.
+
+// listener is a session as a conversation with its upstream sees it.
+type listener struct{ s *session }
+
+// News passes on what the upstream says besides answers.
+func (l listener) News(frame []byte) { l.s.news(frame) }
+
+// Pass passes on rows of the upstream's.
+func (l listener) Pass(rows []byte) { l.s.Client.Out.Buf = append(l.s.Client.Out.Buf, rows...) }
+
+// MostWaiting is how many bytes may wait for the client.
+func (l listener) MostWaiting() int { return l.s.MaxWaiting() }
+
+// Flush sends what waits, if it is much or now is true.
+func (l listener) Flush(now bool) error {
+	if !now && len(l.s.Client.Out.Buf) <= l.s.MaxWaiting() {
+		return nil
+	}
+	return l.s.Client.Flush()
+}
+
+// CopyIn passes on the data of a COPY. If it cannot, answers are lost, so nothing that the upstream says
+// can be told from then on.
+func (l listener) CopyIn() error {
+	err := l.s.copyIn()
+	l.s.Client.IsGone = l.s.Client.IsGone || err != nil
+	return err
+}
+
+// pass sends a frame of the upstream's to the client.
+func (s *session) pass(kind byte, body []byte) {
+	if kind == 'C' {
+		s.Client.Out.Tag = len(s.Client.Out.Buf)
+	}
+	start := s.Client.Out.Begin(kind)
+	s.Client.Out.Buf = append(s.Client.Out.Buf, body...)
+	s.Client.Out.End(start)
+}
+
+// copyIn passes on the data of a COPY that runs amid an exchange, until it ends or the
+// upstream wants no more of it. The frame at the head of the input counts as answered
+// from here on, and what follows it is read here and not by the watcher.
+func (s *session) copyIn() error {
+	if err := s.Client.Flush(); err != nil {
+		return err
+	}
+	return s.Client.Reading(s.readCopy)
+}
+
+func (s *session) readCopy() error {
+	s.ConsumeFrame()
+	for s.up.Copying() {
+		kind, body, ok, bad := s.Client.In.Peek()
+		switch {
+		case bad != nil:
+			s.Broken = bad
+			return bad
+		case ok:
+			s.forwardCopy(kind, body)
+			if s.up.Unsent() <= frontend.MaxPending {
+				continue
+			}
+		}
+		if err := s.up.Flush(); err != nil {
+			return err
+		}
+		if ok {
+			continue
+		}
+		if err := s.Client.In.Fill(s.Client.Conn()); err != nil && s.up.Copying() {
+			return s.whyInterrupted(err)
+		}
+	}
+	// A Flush that was sent before the data has been ignored.
+	s.up.Send('H', nil)
+	return s.up.Flush()
+}
+
+func (s *session) whyInterrupted(err error) error {
+	switch {
+	case s.up.IsLost():
+		return upstream.ErrLost
+	case s.Client.IsStopping():
+		return login.ErrShutdown
+	}
+	return err
+}
+
+// forwardCopy sends on a message of the client's while the upstream waits for data.
+func (s *session) forwardCopy(kind byte, body []byte) {
+	if kind == 'c' || kind == 'f' {
+		s.up.EndCopy()
+	}
+	s.up.Send(kind, body)
+	s.Client.In.Skip(body)
+}

@@ -1,0 +1,72 @@
+package proxied
+
+import (
+	"errors"
+
+	"raisinproxy/pgwire/upstream"
+	"raisinproxy/pgwire/wire"
+	"raisinproxy/planner/plan"
+)
+
+// This file keeps pipeline of ours, messages up to a Sync that the client did not send, in
+// step with the client's own.
+
+// queryInPipeline answers a simple query of ours amid a pipeline: it ends the pipeline, as any
+// query does, and fails with it.
+func (s *session) queryInPipeline(script *plan.Script) {
+	s.ForgetUnnamed()
+	s.RunScript(script)
+	s.endPipeline()
+}
+
+// endPipeline ends a query whose messages were part of a pipeline, aborted if an error of
+// ours wants it so, and tells the client in which transaction it is then.
+func (s *session) endPipeline() {
+	var err error
+	if s.mustAbort {
+		s.mustAbort = false
+		err = s.conv.Abort()
+	}
+	// What the last statement did is not done before its transaction is.
+	tag := s.Client.Out.TakeTag()
+	if err == nil {
+		err = s.closePipeline()
+	}
+	if theirs, ok := errors.AsType[*upstream.Error](err); ok {
+		s.Fail(theirs)
+		tag, err = nil, nil
+	}
+	s.Client.Out.Buf = append(s.Client.Out.Buf, tag...)
+	s.endQuery(err)
+}
+
+// endQuery tells the client in which transaction the upstream is after a query. With an
+// error that is not the user's nothing is known of it any more: the session is over.
+func (s *session) endQuery(err error) {
+	if err != nil {
+		s.GiveUp(err)
+		s.Over = true
+		return
+	}
+	s.followTransaction()
+	s.EndImplicit()
+	s.Ready()
+}
+
+// closePipeline ends the pipeline that we opened for ourselves. The error is an
+// upstreamError if its transaction could not be committed.
+func (s *session) closePipeline() error {
+	if !s.up.IsOpen() {
+		return nil
+	}
+	if s.up.IsLost() {
+		return upstream.ErrLost // and nothing has been committed
+	}
+	status, _ := s.up.Transaction()
+	s.Unit.Deciding = status != wire.StatusBlock && !s.up.HasFailed()
+	err := s.conv.Sync()
+	if _, theirs := errors.AsType[*upstream.Error](err); theirs || err == nil {
+		s.Unit.Deciding = false
+	}
+	return err
+}

@@ -1,0 +1,99 @@
+package proxied
+
+import (
+	"bytes"
+	"strings"
+	"unsafe"
+
+	"github.com/jeroenrinzema/psql-wire/codes"
+
+	"raisinproxy/pgwire/drive"
+	"raisinproxy/pgwire/frontend"
+	"raisinproxy/planner/plan"
+	"raisinproxy/planner/sqltext"
+)
+
+// This file says which texts are answered here: all others are the upstream's.
+
+// routeText finds the plan of a text that is to be answered here; nil if it is the
+// upstream's.
+func (s *session) routeText(raw []byte, options plan.Options) (*plan.Script, drive.Verdict) {
+	mayConcern := sqltext.MentionsProxyText(unsafe.String(unsafe.SliceData(raw), len(raw))) // names are the same bytes in any encoding
+	if s.up.IsOpened() && (mayConcern || len(s.Objects.Statements) > 0 && bytes.IndexByte(raw, '\\') >= 0) {
+		// What is under way may change the settings that the text is to be read by.
+		settled, failed := s.up.Settled()
+		switch {
+		case !settled:
+			return nil, frontend.NeedTurn
+		case s.settingsStale && !failed && s.up.IsOpen():
+			return nil, frontend.NeedFacts // which the upstream reports at the end of the pipeline only
+		}
+	}
+	s.Refresh()
+	text, err := s.View.Text.FromClient(raw)
+	if err != nil {
+		return nil, frontend.NeedInput
+	}
+	view := s.Read(text)
+	defer view.Release()
+	if mayConcern {
+		// What was planned before, or is like it, has been found to be about us.
+		if script, ok := s.Env.Planner.Cached(view, options); ok {
+			return s.onlyOurs(script), frontend.NeedInput
+		}
+	}
+	if !(mayConcern && view.Concerns()) && (len(s.Objects.Statements) == 0 || !view.UsesPrepared()) &&
+		(s.up.IsOpened() || !view.ControlsTransaction()) {
+		return nil, frontend.NeedInput
+	}
+	script, ok := s.Lookup(view, options)
+	if !ok {
+		return nil, frontend.NeedPlan
+	}
+	return s.onlyOurs(script), frontend.NeedInput
+}
+
+// onlyOurs is the script if it is answered here; else nil.
+func (s *session) onlyOurs(script *plan.Script) *plan.Script {
+	if s.isForUs(script) {
+		return script
+	}
+	return nil
+}
+
+// isForUs says whether a script is answered here: if it calls our functions, if it
+// chooses a branch, or if it names a prepared statement of ours. What the parser
+// Refuses is the upstream's to judge, but for what the parser was not shown.
+func (s *session) isForUs(script *plan.Script) bool {
+	if script.Err != nil {
+		return script.Err.Code == codes.StatementTooComplex
+	}
+	if _, ok := script.UseBranch(); ok {
+		return true
+	}
+	if s.holds(script) {
+		return true
+	}
+	ours := false
+	for _, st := range script.Statements {
+		ours = ours || st.Mentions || s.isOurStatement(st)
+	}
+	return ours
+}
+
+// executesWithin says whether a statement is a command of the upstream's that executes a
+// prepared statement of ours.
+func (s *session) executesWithin(st *plan.Statement) bool {
+	return st.Within != "" && s.Objects.Statements[frontend.NameKey(st.Within)] != nil
+}
+
+// preparesOurs says whether a PREPARE takes a name that is taken here.
+func (s *session) preparesOurs(st *plan.Statement) bool {
+	return st.Prepares != "" && s.Objects.Statements[frontend.NameKey(st.Prepares)] != nil
+}
+
+// useBranch is USE BRANCH in the upstream's words.
+func useBranch(branch string) string {
+	quoted := strings.ReplaceAll(strings.ReplaceAll(branch, `\`, `\\`), "'", `\'`)
+	return "SET app.branch = E'" + quoted + "'"
+}

@@ -1,0 +1,111 @@
+package proxied
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"raisinproxy/pgwire/drive"
+	"raisinproxy/pgwire/frontend"
+	"raisinproxy/pgwire/upstream"
+	"raisinproxy/pgwire/wire"
+	"raisinproxy/planner/plan"
+	"raisinproxy/planner/sqltext"
+	"raisinproxy/sqlfuncs/datum"
+)
+
+// This file is about names that are taken: statements and portals of ours and of the
+// upstream's share theirs, as those of one PostgreSQL do.
+
+// Where the upstream lists what has a name.
+const (
+	statementsThere = "pg_catalog.pg_prepared_statements"
+	portalsThere    = "pg_catalog.pg_cursors"
+)
+
+// upstreamHas says whether the upstream has a prepared statement or a portal of that name.
+func (s *session) upstreamHas(name, there string) (found bool, err error) {
+	if !s.Blocking {
+		err = s.Client.Waiting(func(context.Context) error {
+			found, err = s.askForName(name, there)
+			return err
+		})
+		return found, err
+	}
+	return s.askForName(name, there)
+}
+
+func (s *session) askForName(name, there string) (found bool, err error) {
+	encoded, err := s.View.Text.ToClient(name)
+	if err != nil {
+		return false, err
+	}
+	sql := "SELECT 1 FROM " + there + " WHERE name = $1"
+	err = s.conv.Say(upstream.Part{
+		Messages: upstream.Run(upstream.Control, sql, []uint32{uint32(datum.Text)}, []wire.RawValue{{Value: []byte(encoded)}}),
+		Visit: func(kind byte, _ []byte) error {
+			found = found || kind == 'D'
+			return nil
+		},
+	})
+	return found, err
+}
+
+// parseTaken is the Parse of a text of the upstream's under a name that is taken here. What
+// is wrong with the text is told first.
+func (s *session) parseTaken(name string, text []byte, declared []datum.Type) error {
+	s.up.OpenPipeline()
+	return s.takenUnless(name, 0, upstream.Prepare(upstream.Probe, string(text), wire.Oids(declared)))
+}
+
+// takenUnless is the error of messages, whose positions are shift characters before those
+// of the client's text; else that the name is taken.
+func (s *session) takenUnless(name string, shift int, messages upstream.Messages) error {
+	err := s.conv.Say(upstream.Part{Messages: messages, Fail: func(body []byte) error { return shifted(body, shift) }})
+	if err == nil {
+		err = frontend.ErrStatementExists(name)
+	}
+	return err
+}
+
+// shifted is an error about a part of the client's text, which begins at a character of it.
+func shifted(body []byte, by int) error {
+	err := upstream.ReadError(body)
+	if f, ok := errors.AsType[*upstream.Error](err); ok && f.Response.Position > 0 {
+		f.Response.Position += int32(by)
+	}
+	return err
+}
+
+// prepareTaken is the PREPARE of a statement of the upstream's under a name that is taken
+// here.
+func (s *session) prepareTaken(st *plan.Statement) error {
+	sql, shift := st.ExecuteAs(string(upstream.Probe))
+	if st.Standard != s.View.Standard {
+		sql = sqltext.Portable(sql, st.Standard)
+	}
+	sql, err := s.View.Text.ToClient(sql)
+	if err != nil {
+		return err
+	}
+	return s.takenUnless(st.Prepares, st.Start-shift, upstream.Join(
+		upstream.Messages{&pgproto3.Close{ObjectType: 'S', Name: string(upstream.Probe)}},
+		upstream.Run(upstream.Arguments, sql, nil, nil)))
+}
+
+// routeBind is a Bind of a statement of ours or not, to a portal whose name no other of ours
+// has.
+func (s *session) routeBind(m *wire.Message, ours bool) drive.Verdict {
+	switch {
+	case len(m.Portal) == 0:
+	case !ours:
+		s.up.NamePortal()
+	case s.up.Marks().Portals && !s.Blocking:
+		if v := s.turn(true); v != frontend.OurTurn {
+			return v
+		}
+		return frontend.NeedCall // the upstream is asked whether it has that name
+	}
+	return s.routeNamed(m, ours, s.Bind)
+}
