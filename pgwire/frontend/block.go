@@ -10,7 +10,7 @@ import (
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
-// block is the transaction of a session that has no PostgreSQL: none behind it at all, or none that is
+// Block is the transaction of a session that has no PostgreSQL: none behind it at all, or none that is
 // open yet. There is nothing to undo but settings; the states, warnings and errors are
 // PostgreSQL's all the same, since drivers and pools live by them.
 type Block struct {
@@ -18,7 +18,7 @@ type Block struct {
 	State wire.TxState
 }
 
-// beginImplicit makes sure that there is a transaction.
+// BeginImplicit makes sure that there is a transaction.
 func (b *Block) BeginImplicit() {
 	if b.State == wire.NoTransaction {
 		b.State = wire.ImplicitTransaction
@@ -47,7 +47,7 @@ func (b *Block) end(commit bool) {
 	b.S.EndPortals()
 }
 
-// abort is what an error does to it.
+// Abort is what an error does to it.
 func (b *Block) Abort() {
 	switch b.State {
 	case wire.InBlock:
@@ -58,7 +58,7 @@ func (b *Block) Abort() {
 	}
 }
 
-// control runs a transaction command and returns its tag.
+// Control runs a transaction command and returns its tag.
 func (b *Block) Control(t *plan.Transaction) (tag string, err error) {
 	switch t.Kind {
 	case plan.Begin:
@@ -79,6 +79,7 @@ func (b *Block) Control(t *plan.Transaction) (tag string, err error) {
 	return t.Tag, b.endSavepoint(t)
 }
 
+// SavepointCommands are the names of the commands about savepoints.
 var SavepointCommands = map[plan.TransactionKind]string{
 	plan.Savepoint:        "SAVEPOINT",
 	plan.ReleaseSavepoint: "RELEASE SAVEPOINT",

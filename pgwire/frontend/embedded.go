@@ -21,10 +21,10 @@ type embedded struct {
 	block Block
 }
 
-// newEmbedded is the handler of a session without one.
+// NewEmbedded is the handler of a session without one.
 func NewEmbedded(s *Session) Handler { return &embedded{Session: s, block: Block{S: s}} }
 
-// begin applies the client's parameters. The client will be told its names, as UTF-8.
+// Begin applies the client's parameters. The client will be told its names, as UTF-8.
 func (s *embedded) Begin(guest *login.Guest) error {
 	for _, name := range []string{s.Caller.User, s.Caller.Scope.Repository} {
 		if err := settings.ValidUTF8([]byte(name)); err != nil {
@@ -45,7 +45,7 @@ func (s *embedded) ProcessID() int32 { return 0 }
 func (s *embedded) Before() drive.Verdict  { return OurTurn }
 func (s *embedded) Partial() drive.Verdict { return NeedInput }
 
-// dispatch answers one frame. needInput means that it is done.
+// Dispatch answers one frame. needInput means that it is done.
 func (s *embedded) Dispatch(m *wire.Message) drive.Verdict {
 	switch m.Kind {
 	case 'Q':
@@ -124,7 +124,7 @@ func (s *embedded) setStartup(p wire.Parameter) error {
 	return nil
 }
 
-// consult is never asked: nothing but the client and the backend stands between.
+// Consult is never asked: nothing but the client and the backend stands between.
 func (s *embedded) Consult(v drive.Verdict) bool {
 	s.Report(pgerr.Fatalf(codes.Internal, "internal error"))
 	s.Log.Error("an embedded session waits for an upstream", "verdict", int(v))

@@ -19,7 +19,7 @@ import (
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
-// failPipeline answers an error in the extended protocol: what follows is dropped
+// FailPipeline answers an error in the extended protocol: what follows is dropped
 // up to Sync.
 func (s *Session) FailPipeline(err error) drive.Verdict {
 	s.Fail(err)
@@ -27,7 +27,7 @@ func (s *Session) FailPipeline(err error) drive.Verdict {
 	return NeedInput
 }
 
-// parse makes a prepared statement.
+// Parse makes a prepared statement.
 func (s *Session) Parse(m *wire.Message) drive.Verdict {
 	s.Refresh() // before the text is read, which depends on settings
 	name, err := s.name(m, m.Statement)
@@ -101,7 +101,7 @@ func (s *Session) prepared(script *plan.Script, declared []datum.Type) (*plan.St
 	return st, nil
 }
 
-// announce sends the notices about a text, which PostgreSQL sends when it reads it.
+// Announce sends the notices about a text, which PostgreSQL sends when it reads it.
 func (s *Session) Announce(script *plan.Script) {
 	for _, n := range script.Notices {
 		s.Report(n)
@@ -128,13 +128,15 @@ func (s *Session) name(m *wire.Message, raw []byte) ([]byte, error) {
 // bytes, whatever characters they cut.
 const maxName = 63
 
+// NameKey is what counts of a name.
 func NameKey[T string | []byte](name T) T { return name[:min(len(name), maxName)] }
 
+// ErrStatementExists refuses a second statement of a name.
 func ErrStatementExists(name string) error {
 	return pgerr.Newf(codes.DuplicatePreparedStatement, "prepared statement \"%s\" already exists", name)
 }
 
-// keep stores a named prepared statement, of the protocol or of SQL: they share
+// Keep stores a named prepared statement, of the protocol or of SQL: they share
 // their names.
 func (s *Session) Keep(name string, st *plan.Statement) error {
 	taken := s.Objects.Statements[NameKey(name)] != nil
@@ -177,7 +179,7 @@ func (s *Session) statementOf(name []byte) (*plan.Statement, error) {
 	return s.statement(string(name)) // for its error
 }
 
-// bind makes a portal.
+// Bind makes a portal.
 func (s *Session) Bind(message *wire.Message) drive.Verdict {
 	portalName, err := s.name(message, message.Portal)
 	if err != nil {
@@ -278,6 +280,7 @@ func (s *Session) dropPortal(p *Portal) {
 	}
 }
 
+// PortalOf finds a portal; "" is the unnamed one.
 func (s *Session) PortalOf(name []byte) (*Portal, error) {
 	if len(name) == 0 && s.Objects.UnnamedPortal.State != PortalAbsent {
 		return &s.Objects.UnnamedPortal, nil
@@ -336,7 +339,7 @@ func (s *Session) fillRaw(p *Portal, m *wire.Body, values parameterValues) error
 	return s.readResultFormats(p, m)
 }
 
-// parameter reads one value. The bytes are copied: the buffer is reused.
+// Parameter reads one value. The bytes are copied: the buffer is reused.
 func (s *Session) Parameter(m *wire.Body, t datum.Type, format int16, number int) (datum.Datum, error) {
 	length := m.Int32()
 	if length == -1 && m.Bad == nil {
@@ -413,7 +416,7 @@ const maxExecutes = 32
 
 var errStackDepth = pgerr.Newf(codes.StatementTooComplex, "stack depth limit exceeded")
 
-// target is the statement that runs in the end: what EXECUTE names, or st itself.
+// Target is the statement that runs in the end: what EXECUTE names, or st itself.
 func (s *Session) Target(st *plan.Statement) (*plan.Statement, error) {
 	for range maxExecutes {
 		e, ok := st.Action.(*local.Execute)
@@ -437,7 +440,7 @@ func (s *Session) objectName(m *wire.Message) ([]byte, error) {
 	return s.name(m, m.Statement)
 }
 
-// describe tells about a statement or a portal.
+// Describe tells about a statement or a portal.
 func (s *Session) Describe(m *wire.Message) drive.Verdict {
 	name, err := s.objectName(m)
 	if err != nil {
@@ -479,7 +482,7 @@ func (s *Session) Describe(m *wire.Message) drive.Verdict {
 	return NeedInput
 }
 
-// execute runs a portal.
+// Execute runs a portal.
 func (s *Session) Execute(m *wire.Message) drive.Verdict {
 	name, err := s.name(m, m.Portal)
 	if err != nil {
@@ -514,7 +517,7 @@ func (s *Session) calls(st *plan.Statement) bool {
 	return err == nil && len(target.Calls) > 0
 }
 
-// close drops a statement or a portal; one that does not exist is no error.
+// Close drops a statement or a portal; one that does not exist is no error.
 func (s *Session) Close(m *wire.Message) drive.Verdict {
 	name, err := s.objectName(m)
 	if err != nil {
@@ -536,7 +539,7 @@ func (s *Session) Close(m *wire.Message) drive.Verdict {
 	return NeedInput
 }
 
-// sync ends a pipeline, and the implicit transaction that it was.
+// Sync ends a pipeline, and the implicit transaction that it was.
 func (s *Session) Sync(body []byte) {
 	switch {
 	case len(body) > 0:
@@ -548,12 +551,13 @@ func (s *Session) Sync(body []byte) {
 	s.Ready()
 }
 
-// splitOf is the plan of a statement that the upstream has a part in; nil for any other.
+// SplitOf is the plan of a statement that the upstream has a part in; nil for any other.
 func SplitOf(st *plan.Statement) *rewrite.Split {
 	m, _ := st.Action.(*rewrite.Split)
 	return m
 }
 
+// ErrPortalExists refuses a second portal of a name.
 func ErrPortalExists(name []byte) error {
 	return pgerr.Newf(codes.DuplicateCursor, "cursor \"%s\" already exists", name)
 }

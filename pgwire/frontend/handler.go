@@ -11,7 +11,7 @@ import (
 	"raisinproxy/sqlfuncs/datum"
 )
 
-// handler is what a session does otherwise with a PostgreSQL behind it (proxied) than without
+// Handler is what a session does otherwise with a PostgreSQL behind it (proxied) than without
 // one (embedded). It is chosen once, when the session is made, and owns the state of the transaction.
 // Everything in it is called by the session's owner.
 type Handler interface {

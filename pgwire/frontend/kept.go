@@ -57,11 +57,13 @@ func (s *Session) dropStatement(name string) {
 	}
 }
 
+// DropStatements drops all prepared statements with names.
 func (s *Session) DropStatements() {
 	clear(s.Objects.Statements)
 	s.Objects.statementBytes = 0
 }
 
+// DropNamedPortal drops a portal, if there is one of that name.
 func (s *Session) DropNamedPortal(name string) {
 	if p := s.Objects.Portals[name]; p != nil {
 		s.Handler.ClosePortal(p)

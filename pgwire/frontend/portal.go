@@ -13,7 +13,7 @@ import (
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
-// portal is a statement with its parameters, ready to run or part of the way
+// Portal is a statement with its parameters, ready to run or part of the way
 // through its rows. A simple query runs in one too.
 type Portal struct {
 	Name    string
@@ -33,15 +33,16 @@ type Portal struct {
 	Upstream string          // the portal there
 	Tag      string          // of what ran
 	Text     *rewrite.Text
-	// known: the facts that the plan rests on were asked for just now, and whether they
+	// Known: the facts that the plan rests on were asked for just now, and whether they
 	// foil the statement.
 	Known, Foiled bool
-	// undescribed: a simple query has to describe its rows before the first.
+	// Undescribed: a simple query has to describe its rows before the first.
 	Undescribed bool
 }
 
 type portalState int
 
+// The states of a portal.
 const (
 	PortalAbsent portalState = iota // the unnamed portal when there is none
 	PortalReady
@@ -50,7 +51,7 @@ const (
 	PortalBroken // an error ended it
 )
 
-// reset makes p a portal of st, keeping its memory.
+// Reset makes p a portal of st, keeping its memory.
 func (p *Portal) Reset(name string, st *plan.Statement, depth int) {
 	p.Name, p.Bound, p.running, p.depth = name, st, nil, depth
 	p.State, p.table, p.read = PortalReady, nil, 0
@@ -60,7 +61,7 @@ func (p *Portal) Reset(name string, st *plan.Statement, depth int) {
 	p.Known, p.Foiled = false, false
 }
 
-// runPortal executes a portal: all of it, or up to maxRows rows if that is not 0. The
+// RunPortal executes a portal: all of it, or up to maxRows rows if that is not 0. The
 // calls of a statement are evaluated by its first run alone. describe asks for
 // the row description that a simple query gets.
 func (s *Session) RunPortal(p *Portal, maxRows int, describe bool) (err error) {
@@ -195,7 +196,7 @@ func (p *Portal) checkTarget() error {
 	return nil
 }
 
-// authorize applies the named-user rule to every call of a statement, before any
+// Authorize applies the named-user rule to every call of a statement, before any
 // value is looked at.
 func (s *Session) Authorize(st *plan.Statement) error {
 	for _, f := range st.Functions() {
@@ -342,7 +343,7 @@ func (s *Session) describeRows(columns []plan.Column, f wire.Formats) {
 	s.Client.Out.RowDescription(columns, f)
 }
 
-// startClock notes when the statement must be over.
+// StartClock notes when the statement must be over.
 func (s *Session) StartClock() {
 	s.deadline = time.Time{}
 	if timeout := s.Handler.StatementTimeout(); timeout > 0 {

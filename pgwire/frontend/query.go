@@ -14,7 +14,7 @@ import (
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
-// query answers a simple query: all statements of a text, in one implicit
+// Query answers a simple query: all statements of a text, in one implicit
 // transaction unless they say otherwise, up to the first error.
 func (s *Session) Query(m *wire.Message) drive.Verdict {
 	s.Refresh() // before the text is read, which depends on settings
@@ -36,7 +36,7 @@ func (s *Session) Query(m *wire.Message) drive.Verdict {
 	return s.AnswerQuery(text, script)
 }
 
-// answerQuery answers a simple query whose plan is there.
+// AnswerQuery answers a simple query whose plan is there.
 func (s *Session) AnswerQuery(text []byte, script *plan.Script) drive.Verdict {
 	if !s.mayWait(script.Calls || s.Executes(script)) || !s.mayCompute(script.Statements...) {
 		s.planned = planned{text: s.Read(text).Keep(), options: plan.Options{}, script: script}
@@ -50,6 +50,7 @@ func (s *Session) AnswerQuery(text []byte, script *plan.Script) drive.Verdict {
 	return NeedInput
 }
 
+// RunScript runs the statements of a simple query, up to the first error, which it answers.
 func (s *Session) RunScript(script *plan.Script) {
 	if script.Err != nil {
 		s.Announce(script)
@@ -72,7 +73,7 @@ func (s *Session) RunScript(script *plan.Script) {
 	s.Handler.EndImplicit()
 }
 
-// runStatement runs one statement of a simple query.
+// RunStatement runs one statement of a simple query.
 func (s *Session) RunStatement(st *plan.Statement) error {
 	if s.TxState() == wire.FailedBlock && !st.EndsTransaction() {
 		return ErrAborted
@@ -89,7 +90,7 @@ func (s *Session) RunStatement(st *plan.Statement) error {
 	return s.RunPortal(&s.Objects.Simple, 0, true)
 }
 
-// wrong is what is wrong with a statement beyond its syntax.
+// Wrong is what is wrong with a statement beyond its syntax.
 func (s *Session) Wrong(st *plan.Statement) error {
 	if err := s.Handler.Refuses(st); err != nil {
 		return err
@@ -108,7 +109,7 @@ func (s *Session) Wrong(st *plan.Statement) error {
 	return nil
 }
 
-// isPrepared says whether a statement is about a prepared one that calls our functions.
+// IsPrepared says whether a statement is about a prepared one that calls our functions.
 func IsPrepared(a plan.Action) bool {
 	switch a.(type) {
 	case *plan.Prepare, *rewrite.PrepareSplit, *local.Execute, *plan.Deallocate:
@@ -117,9 +118,10 @@ func IsPrepared(a plan.Action) bool {
 	return false
 }
 
-// errEmptyBranch: an upstream takes any value for a setting that it does not know.
+// ErrEmptyBranch refuses a branch without a name. An upstream takes any value for a setting that it does not know.
 var ErrEmptyBranch = pgerr.Newf(codes.InvalidParameterValue, "invalid value for parameter \"%s\": \"\"", settings.BranchParameter)
 
+// IsEmptyBranch says whether a statement chooses no branch at all.
 func IsEmptyBranch(st *plan.Statement) bool {
 	set, ok := st.Action.(*plan.Set)
 	return ok && set.EmptiesBranch()
@@ -128,7 +130,7 @@ func IsEmptyBranch(st *plan.Statement) bool {
 // classData is the class of the errors about values.
 const classData = "22"
 
-// executes says whether a script runs a prepared statement, which may hold calls.
+// Executes says whether a script runs a prepared statement, which may hold calls.
 func (s *Session) Executes(script *plan.Script) bool {
 	return slices.ContainsFunc(script.Statements, s.calls)
 }

@@ -19,7 +19,7 @@ import (
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
-// session is one client's connection. Everything in it belongs to the goroutine
+// Session is one client's connection. Everything in it belongs to the goroutine
 // that serves it, or to the event loop that it is parked with, but for what interrupt guards
 // and for stopping.
 type Session struct {
@@ -28,7 +28,6 @@ type Session struct {
 	ended  func() // called when the session has ended
 	Log    *slog.Logger
 
-	visitor  *login.Visitor // until it has logged in
 	admitted bool
 	Key      CancelKey // zero: not registered yet
 	Caller   sqlfuncs.Caller
@@ -42,12 +41,12 @@ type Session struct {
 	notify   func(*pgerr.Error) // sends a notice
 	codes    wire.Formats       // scratch
 	row      []datum.Datum      // scratch: the row that is sent next
-	// skipping: an error was answered in the extended protocol, and everything up
+	// Skipping: an error was answered in the extended protocol, and everything up
 	// to Sync is dropped.
 	Skipping bool
-	// over: a FATAL error was answered.
+	// Over: a FATAL error was answered.
 	Over bool
-	// broken is how the client broke the protocol.
+	// Broken is how the client broke the protocol.
 	Broken error
 
 	// planned is the plan that the slow path made for the frame at the head of the
@@ -62,7 +61,7 @@ type Session struct {
 	frameConsumed bool
 }
 
-// newSession makes a session of a connection, which may be parked with loop. choose chooses its handler, for all its life.
+// NewSession makes a session of a connection, which may be parked with loop. choose chooses its handler, for all its life.
 func NewSession(ctx context.Context, env *Env, conn net.Conn, loop *drive.Loop, log *slog.Logger, choose func(*Session) Handler) *Session {
 	s := &Session{
 		Env:     env,
@@ -95,6 +94,7 @@ func (s *Session) Serve(door *login.Door, ended func()) {
 // idleSessionTimeout is a code that the vocabulary lacks.
 const idleSessionTimeout codes.Code = "57P05"
 
+// ErrCanceled ends what a cancel request ends.
 var (
 	ErrCanceled         = pgerr.Newf(codes.QueryCanceled, "canceling statement due to user request")
 	errStatementTimeout = pgerr.Newf(codes.QueryCanceled, "canceling statement due to statement timeout")
@@ -133,7 +133,7 @@ type machine struct{ *Session }
 
 var _ drive.Machine = machine{}
 
-func (s machine) Step() drive.Verdict { return s.Step() }
+func (s machine) Step() drive.Verdict { return s.Session.Step() }
 
 // Serve does what step may not do: plan, wait for a backend or for the upstream.
 func (s machine) Serve(v drive.Verdict) (next drive.Verdict, goOn bool) {
@@ -190,19 +190,19 @@ func (s machine) MostWaiting() int                   { return s.MaxWaiting() }
 func (s machine) Leaving(answers []byte, from int64) { s.Unit.leaving(answers, from) }
 func (s machine) Source() drive.Source               { return s.Handler.Source() }
 
-// farewell writes the last answers of a session. Whether they arrive changes
+// Farewell writes the last answers of a session. Whether they arrive changes
 // nothing any more.
 func (s *Session) Farewell() { _ = s.Client.Flush() }
 
 const (
-	// maxPending is how many bytes of answers may wait for a flush.
+	// MaxPending is how many bytes of answers may wait for a flush.
 	MaxPending = 64 << 10
 	// maxHeld is how many may wait while they tell of what a failure would give back: as many
 	// as PostgreSQL's buffer takes, so that a row that it would send is sent.
 	maxHeld = 8 << 10
 )
 
-// maxWaiting is how many bytes of answers may wait for a flush now.
+// MaxWaiting is how many bytes of answers may wait for a flush now.
 func (s *Session) MaxWaiting() int {
 	if s.Unit.Open() {
 		return maxHeld
@@ -222,7 +222,7 @@ func (s *Session) call() (v drive.Verdict) {
 	return v
 }
 
-// report sends an error or a notice, in the client's encoding.
+// Report sends an error or a notice, in the client's encoding.
 func (s *Session) Report(e *pgerr.Error) {
 	if e.Cause != nil && (e.Code == codes.Internal || e.Code == codes.StatementCompletionUnknown) {
 		s.Log.Error("statement failed", "sqlstate", string(e.Code), "error", e.Cause)
@@ -241,12 +241,12 @@ func (s *Session) wanted(e *pgerr.Error) bool {
 	return threshold != "error" && (threshold != "warning" || e.Severity == pgerr.SeverityWarning)
 }
 
-// refresh derives what depends on the settings, if any of them changed.
+// Refresh derives what depends on the settings, if any of them changed.
 func (s *Session) Refresh() {
 	s.Handler.RefreshSettings()
 }
 
-// ready ends the answer to a Query or a Sync.
+// Ready ends the answer to a Query or a Sync.
 func (s *Session) Ready() {
 	s.Handler.ReportSettings()
 	s.EndUnit(s.inBlock())

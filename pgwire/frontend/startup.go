@@ -53,6 +53,7 @@ func (s *Session) admitAs(guest *login.Guest) {
 	s.Log = s.Log.With("user", guest.Identity.User, "database", guest.Database)
 }
 
+// Fatal is an error that ends the session.
 func Fatal(err error) error {
 	e := *pgerr.From(err)
 	e.Severity = pgerr.SeverityFatal

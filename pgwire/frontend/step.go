@@ -22,8 +22,7 @@ const (
 	NeedPlan = drive.Own + iota // a text is not in the cache
 	NeedCall                    // a call would wait for a backend
 
-	// With an upstream:
-	NeedUpstream // it is not open yet
+	NeedUpstream // the upstream is not open yet
 	NeedTurn     // it owes answers that come before the session's own
 	NeedFacts    // a call depends on what only the upstream knows
 	NeedAbort    // an error of the session's has to abort its transaction
@@ -31,7 +30,7 @@ const (
 	OurTurn      // nothing stands in the way of an answer of the session's
 )
 
-// step answers the frames that are there. It does no I/O, waits for nothing, and
+// Step answers the frames that are there. It does no I/O, waits for nothing, and
 // for statements whose plans are cached it does not allocate, so that an event
 // loop may call it; what would need any of these it leaves at the head of the
 // input and says so.
@@ -79,7 +78,7 @@ func (s *Session) once() drive.Verdict {
 	return v
 }
 
-// answered takes the frame at the head from the input, unless its answer has done so.
+// Answered takes the frame at the head from the input, unless its answer has done so.
 func (s *Session) Answered(body []byte) {
 	if !s.frameConsumed {
 		s.Client.In.Skip(body)
@@ -87,7 +86,7 @@ func (s *Session) Answered(body []byte) {
 	s.frameConsumed = false
 }
 
-// consumeFrame takes the frame at the head from the input before its answer is complete.
+// ConsumeFrame takes the frame at the head from the input before its answer is complete.
 func (s *Session) ConsumeFrame() {
 	if s.frameConsumed {
 		return
@@ -153,12 +152,12 @@ type planned struct {
 	script  *plan.Script
 }
 
-// read is a text to be looked at, good for as long as its bytes are.
+// Read is a text to be looked at, good for as long as its bytes are.
 func (s *Session) Read(text []byte) *sqltext.Text {
 	return sqltext.New(unsafe.String(unsafe.SliceData(text), len(text)), s.View.Standard)
 }
 
-// lookup finds the plan of a text without parsing. If there is none it notes
+// Lookup finds the plan of a text without parsing. If there is none it notes
 // what to plan.
 func (s *Session) Lookup(text *sqltext.Text, options plan.Options) (*plan.Script, bool) {
 	s.Refresh()

@@ -16,29 +16,29 @@ type transaction struct {
 	// batch: statements share an implicit transaction, in which some commands may
 	// not run that may run alone.
 	batch bool
-	// pipelined: a statement of the pipeline has run already.
+	// Pipelined: a statement of the pipeline has run already.
 	Pipelined  bool
 	savepoints []string
 	started    time.Time // zero: nobody asked yet
 	now        time.Time // start of the statement; zero likewise
 }
 
-// txState is the state of the session's transaction, whose one owner is the handler.
+// TxState is the state of the session's transaction, whose one owner is the handler.
 func (s *Session) TxState() wire.TxState { return s.Handler.TransactionState() }
 
-// beginImplicit makes sure that there is a transaction.
+// BeginImplicit makes sure that there is a transaction.
 func (s *Session) BeginImplicit() {
 	s.Tx.now = time.Time{}
 	s.Handler.EnsureTransaction()
 }
 
-// endPortals drops every portal.
+// EndPortals drops every portal.
 func (s *Session) EndPortals() {
 	s.dropNamedPortals()
 	s.Objects.UnnamedPortal.State = PortalAbsent
 }
 
-// fail answers an error, which aborts the transaction.
+// Fail answers an error, which aborts the transaction.
 func (s *Session) Fail(err error) {
 	if s.Client.IsGone {
 		s.Over = true
@@ -54,8 +54,10 @@ func (s *Session) Fail(err error) {
 	s.Handler.AbortTransaction()
 }
 
+// ErrAborted answers everything in a transaction that has failed.
 var ErrAborted = pgerr.Newf(codes.InFailedSQLTransaction, "current transaction is aborted, commands ignored until end of transaction block")
 
+// Warn sends a warning.
 func (s *Session) Warn(code codes.Code, text string) {
 	s.Report(&pgerr.Error{Severity: pgerr.SeverityWarning, Code: code, Message: text})
 }

@@ -26,12 +26,12 @@ type unit struct {
 	start      int64             // where the answers of the running statement begin
 	resumed    bool              // it has answered with rows before
 	running    bool              // it is the last of statements
-	// deciding: the end of the transaction went upstream and is not answered, so that
+	// Deciding: the end of the transaction went upstream and is not answered, so that
 	// nobody knows whether it was committed.
 	Deciding bool
-	// whole: the unit is the whole query, although the upstream is in a block.
+	// Whole: the unit is the whole query, although the upstream is in a block.
 	Whole bool
-	// block is what the finished statements of the open block did.
+	// Block is what the finished statements of the open block did.
 	Block   []sqlfuncs.Effect
 	scanned int64 // up to here answers were looked through, on their way out
 }
@@ -52,7 +52,7 @@ func (u *unit) begin(at int64, resumed bool) {
 	u.start, u.resumed, u.Deciding = at, resumed, false
 }
 
-// endStatement says that what is answered from this byte on is not the last statement's.
+// EndStatement says that what is answered from this byte on is not the last statement's.
 func (u *unit) EndStatement(at int64) {
 	if u.running {
 		u.statements[len(u.statements)-1].to = at
@@ -69,7 +69,7 @@ func (u *unit) note(e sqlfuncs.Effect) {
 	u.Effects = append(u.Effects, e)
 }
 
-// open says whether something would have to be given back, or told of, if the unit failed.
+// Open says whether something would have to be given back, or told of, if the unit failed.
 func (u *unit) Open() bool { return len(u.Effects) > 0 }
 
 // took says whether the running statement has taken something.
@@ -105,7 +105,7 @@ func (u *unit) forget() {
 	u.running, u.Deciding = false, false
 }
 
-// keep says that what was done so far stays, whatever fails after it.
+// Keep says that what was done so far stays, whatever fails after it.
 func (u *unit) Keep() {
 	for i := range u.statements {
 		u.statements[i].told = true
@@ -134,7 +134,7 @@ func (s *Session) beginUnitStatement(p *Portal) {
 	s.Unit.begin(s.Client.Out.Position(), p.State == PortalOpen)
 }
 
-// endUnitStatement is to be called when a statement has succeeded. In a block it cannot
+// EndUnitStatement is to be called when a statement has succeeded. In a block it cannot
 // fail any more.
 func (s *Session) EndUnitStatement() {
 	if s.TxState() == wire.InBlock && !s.Unit.Whole {
@@ -142,7 +142,7 @@ func (s *Session) EndUnitStatement() {
 	}
 }
 
-// endUnit ends the unit, which has succeeded.
+// EndUnit ends the unit, which has succeeded.
 func (s *Session) EndUnit(inBlock bool) {
 	took := s.Unit.Open() || !inBlock && s.Unit.Block != nil
 	s.Unit.succeed(inBlock)
@@ -160,13 +160,13 @@ func (s *Session) inBlock() bool {
 	return state == wire.InBlock || state == wire.FailedBlock
 }
 
-// sendAll makes all answers so far due. They count as sent.
+// SendAll makes all answers so far due. They count as sent.
 func (s *Session) SendAll() {
 	s.Unit.leaving(s.Client.Out.Buf, s.Client.Out.Sent)
 	s.Client.Out.Due = true
 }
 
-// undoUnit undoes what the failed unit took, the last first, and takes back the rows that
+// UndoUnit undoes what the failed unit took, the last first, and takes back the rows that
 // tell of it. It returns what stays, for the DETAIL of the error: what the client has read
 // of, and what cannot be undone. It may wait for the store.
 func (s *Session) UndoUnit() (stays string) {
@@ -211,7 +211,7 @@ func (s *Session) undo(ctx context.Context, e *sqlfuncs.Effect) error {
 	return err
 }
 
-// describe lists effects, the first of them by name.
+// Describe lists effects, the first of them by name.
 func Describe(what string, effects []sqlfuncs.Effect) string {
 	if len(effects) == 0 {
 		return ""
@@ -227,7 +227,7 @@ func Describe(what string, effects []sqlfuncs.Effect) string {
 	return what + strings.Join(names, "; ") + "."
 }
 
-// outcomeUnknown is what a client is told that nobody can tell whether its transaction was
+// OutcomeUnknown is what a client is told that nobody can tell whether its transaction was
 // committed, and so keeps what its calls took.
 func (s *Session) OutcomeUnknown(cause error, took []sqlfuncs.Effect) *pgerr.Error {
 	e := pgerr.Fatalf(codes.StatementCompletionUnknown, "the connection to the upstream was lost while it may have committed; what was called is not undone").
@@ -238,7 +238,7 @@ func (s *Session) OutcomeUnknown(cause error, took []sqlfuncs.Effect) *pgerr.Err
 	return e
 }
 
-// withDetail adds a line to the DETAIL of an error.
+// WithDetail adds a line to the DETAIL of an error.
 func WithDetail(detail, more string) string {
 	if detail == "" || more == "" {
 		return detail + more
@@ -246,7 +246,7 @@ func WithDetail(detail, more string) string {
 	return detail + "\n" + more
 }
 
-// warnOfLoss warns of a statement that took something and told nobody: with this tag it
+// WarnOfLoss warns of a statement that took something and told nobody: with this tag it
 // returned no row and changed none.
 func (s *Session) WarnOfLoss(tag string) {
 	u := &s.Unit

@@ -10,7 +10,7 @@ import (
 // view is a session's settings, and what is derived from them.
 type view struct {
 	Vars *settings.Set
-	// seen is the version of the settings that the fields below were derived from.
+	// Seen is the version of the settings that the fields below were derived from.
 	Seen     uint64
 	Standard bool // standard_conforming_strings
 	Zone     *time.Location

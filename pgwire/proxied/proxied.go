@@ -66,7 +66,7 @@ func newSession(s *frontend.Session, behind *Behind) *session {
 	return p
 }
 
-// begin opens the upstream, or finds out how it will greet the client.
+// Begin opens the upstream, or finds out how it will greet the client.
 func (s *session) Begin(guest *login.Guest) error {
 	s.password, s.startBy = guest.Identity.Password, guest.StartBy
 	return s.prepareUpstream(guest.Parameters)
@@ -96,7 +96,7 @@ func (s *session) Partial() drive.Verdict { return s.startLong() }
 
 func (s *session) Dispatch(m *wire.Message) drive.Verdict { return s.route(m) }
 
-// consult does what stands between a frame and its answer. An error of it ends the session.
+// Consult does what stands between a frame and its answer. An error of it ends the session.
 func (s *session) Consult(v drive.Verdict) bool {
 	err := s.clear(v)
 	if err != nil {
@@ -219,7 +219,7 @@ func (s *session) Source() drive.Source {
 	return s.up
 }
 
-// settle lets the upstream answer. Of a pipeline without its Sync PostgreSQL sends nothing either.
+// Settle lets the upstream answer. Of a pipeline without its Sync PostgreSQL sends nothing either.
 func (s *session) Settle() {
 	if s.up.Owes() && (s.Broken != nil || !s.up.IsOpen()) {
 		_ = s.Client.Waiting(func(context.Context) error { return s.up.Settle() })

@@ -1,0 +1,18 @@
+// Package proxied is what a session does with a PostgreSQL behind it: what of a client's messages is answered here and
+// what goes on as it is, in which order, and how statements run that both sides have a part in.
+//
+//	proxied.go        the handler, and the transaction status that it owns
+//	upstream.go       greeting clients as the upstream does, and giving it up; opening.go, opening it in time, and in
+//	                  which scope; attach.go, forwarding by an event loop
+//	route.go          what of a client's messages is answered here; route_text.go, which texts are
+//	turn.go           when an answer has its turn; callfacts.go, what calls depend on; taken.go, names in use on either side
+//	deferredbegin.go  BEGIN while the upstream is not open
+//	hold.go           a pipeline in which calls have taken something; commit.go, a COMMIT that fails then; procedures.go,
+//	                  what may have committed amid it
+//	long.go           messages that pass while they arrive
+//	pendingcloses.go  the session's portals there, closed before anything else runs
+//	split.go          statements that both have a part in; splitrows.go, their rows; certain.go, what they rest on;
+//	                  probe.go, what they mean; prepare.go, SQL's PREPARE and EXECUTE of them
+//	batch.go          several statements in one query; reported.go, what they changed
+//	exchange.go       the session as a Conversation sees it; pipeline.go, pipelines that the proxy opened
+package proxied
