@@ -18,6 +18,9 @@ func redisKey(kind, name string) string {
 // acknowledged, or not.
 type KillMaster struct{ Lossy bool }
 
+// mostClients wait at once only if what they wait for does not come.
+const mostClients = clients - 3
+
 // Strike implements Fault.
 func (f KillMaster) Strike(ctx context.Context, s *Site) error {
 	c := s.Redis.Cluster
@@ -27,13 +30,16 @@ func (f KillMaster) Strike(ctx context.Context, s *Site) error {
 			return err
 		}
 	}
-	s.AwaitCalls(ctx, 2)
 	if f.Lossy {
+		s.AwaitCalls(ctx, 2)
 		keys := s.keysOn(i)
 		s.recorder.losing(c.Masters[i].Kill)
 		s.pausedSince(s.recorder.at(c.AwaitFailover(i)), keys)
 		return nil
 	}
+	// It stands still first: calls to it gather, and nobody will ever be told of them.
+	c.Masters[i].Stop()
+	s.AwaitCalls(ctx, mostClients)
 	c.Masters[i].Kill()
 	c.AwaitFailover(i)
 	if err := s.awaitAcknowledged(ctx); err != nil { // that calls go on is part of it
