@@ -341,9 +341,14 @@ type psqlTerminal struct {
 
 func startPsql(t *testing.T, env []string) *psqlTerminal {
 	t.Helper()
+	return startAtTerminal(t, "", env, "psql", "-X", "-n") // -n: lines as they are, no readline
+}
+
+func startAtTerminal(t *testing.T, dir string, env []string, command ...string) *psqlTerminal {
+	t.Helper()
 	terminal, keyboard := openPTY(t)
-	cmd := exec.CommandContext(deadline(t), "psql", "-X", "-n") // -n: lines as they are, no readline
-	cmd.Env = env
+	cmd := exec.CommandContext(deadline(t), command[0], command[1:]...)
+	cmd.Dir, cmd.Env = dir, env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = terminal, terminal, terminal
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := cmd.Start(); err != nil {
@@ -366,16 +371,22 @@ func (p *psqlTerminal) write(t *testing.T, text string) {
 // await reads the screen up to text and returns what came before it.
 func (p *psqlTerminal) await(t *testing.T, text string) string {
 	t.Helper()
-	buffer := make([]byte, 4096)
 	for {
 		if before, after, ok := bytes.Cut(p.screen, []byte(text)); ok {
 			p.screen = after
 			return string(before)
 		}
-		n, err := p.keyboard.Read(buffer)
-		if err != nil {
-			t.Fatalf("psql ends (%v) without %q:\n%s", errors.Join(err, p.cmd.Wait()), text, p.screen)
-		}
-		p.screen = append(p.screen, bytes.ReplaceAll(buffer[:n], []byte("\r"), nil)...)
+		p.look(t, text)
 	}
+}
+
+// look adds to the screen what comes next. wanted is what the reader waits for.
+func (p *psqlTerminal) look(t *testing.T, wanted string) {
+	t.Helper()
+	buffer := make([]byte, 4096)
+	n, err := p.keyboard.Read(buffer)
+	if err != nil {
+		t.Fatalf("psql ends (%v) without %q:\n%s", errors.Join(err, p.cmd.Wait()), wanted, p.screen)
+	}
+	p.screen = append(p.screen, bytes.ReplaceAll(buffer[:n], []byte("\r"), nil)...)
 }
