@@ -4,8 +4,10 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/url"
 	"os"
@@ -68,9 +70,14 @@ func (p *place) write(t *testing.T, name, text string) {
 	must(t, os.WriteFile(filepath.Join(p.dir, name), []byte(text), 0o600))
 	switch filepath.Ext(name) {
 	case ".py":
-		p.env = append(p.env, present(t, "psycopg3")...)
-	case ".js":
-		p.env = append(p.env, present(t, "node")...)
+		present(t, "psycopg3")
+	case ".js": // what `npm install pg` would make
+		for _, variable := range present(t, "node") {
+			_, modules, _ := strings.Cut(variable, "NODE_PATH=")
+			if err := os.Symlink(modules, filepath.Join(p.dir, "node_modules")); !errors.Is(err, fs.ErrExist) {
+				must(t, err)
+			}
+		}
 	case ".go": // what `go get` would write, with the versions of this module
 		for _, file := range []string{"go.mod", "go.sum"} {
 			text, err := os.ReadFile(filepath.Join(repository, file))

@@ -30,8 +30,8 @@ func (t Tokens) Input(text string) string {
 // Match says whether got is what a document shows, except its holes and spaces at the
 // ends of lines. A token that was shown before has to be the same again.
 func (t Tokens) Match(shown, got string) bool {
-	pattern, order := t.pattern(tidy(shown))
-	found := pattern.FindStringSubmatch(tidy(got))
+	pattern, order := t.pattern(Tidy(shown))
+	found := pattern.FindStringSubmatch(Tidy(got))
 	if found == nil {
 		return false
 	}
@@ -89,4 +89,7 @@ func kind(text string) string {
 	return `[A-Z2-7]{26}`
 }
 
-func tidy(text string) string { return spacesAtNL.ReplaceAllString(text, "$1") }
+// Tidy leaves out spaces at the ends of lines, and the empty lines with which psql ends.
+func Tidy(text string) string {
+	return strings.TrimRight(spacesAtNL.ReplaceAllString(text, "$1"), "\n")
+}
