@@ -15,7 +15,7 @@ import (
 )
 
 // TestGuessingPasswordsAtOnce: many connections of one address, each with a wrong password,
-// are answered at the rate of the README, and keep nobody elsewhere from logging in.
+// are answered at the rate of docs/operations.md, and keep nobody elsewhere from logging in.
 func TestGuessingPasswordsAtOnce(t *testing.T) {
 	server := startServer(t, map[string]string{"auth": "scram", "startup": "2s"})
 	logIn := func(from, password string) error {

@@ -23,7 +23,7 @@ import (
 	"raisinproxy/backend/redis/redistest"
 )
 
-// acl is what a user of Redis needs for one name space. README.md says the same.
+// acl is what a user of Redis needs for one name space. docs/operations.md says the same.
 const acl = "~%s:* -@all +@connection +info +eval +evalsha +scan +wait +config|get +cluster|slots +cluster|shards +command " +
 	"+time +hmget +hset +hdel +hincrby +hlen +hexists +hrandfield +pttl +pexpire +persist"
 

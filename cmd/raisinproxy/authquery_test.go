@@ -11,16 +11,16 @@ import (
 	"raisinproxy/pgwire/wiretest"
 )
 
-// readmeQuery is the auth_query that README.md shows.
-func readmeQuery(t *testing.T) string {
+// shownQuery is the auth_query that docs/operations.md shows.
+func shownQuery(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile("../../README.md")
+	text, err := os.ReadFile("../../docs/operations.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	found := regexp.MustCompile(`(?m)^auth_query = "(.*)"$`).FindSubmatch(text)
 	if found == nil {
-		t.Fatal("README.md shows no auth_query")
+		t.Fatal("docs/operations.md shows no auth_query")
 	}
 	return string(found[1])
 }
@@ -69,7 +69,7 @@ url = "postgres://raisin_service@%s/?sslmode=disable"
 // as long as PostgreSQL would let them in.
 func TestAuthQuery(t *testing.T) {
 	behind := makeAuthRoles(t)
-	dir := configDir(t, authQueryConfig(behind, readmeQuery(t), `auth_user = "raisin_auth"`))
+	dir := configDir(t, authQueryConfig(behind, shownQuery(t), `auth_user = "raisin_auth"`))
 	p := start(t, "main", "--config", filepath.Join(dir, "raisin.toml"))
 	address := p.await(t, "listening")["address"].(string)
 	conn := connect(t, address, "user=carol password="+wiretest.Passwords["carol"])
@@ -104,7 +104,7 @@ func TestAuthQuery(t *testing.T) {
 // by the start, which goes on.
 func TestUpstreamIsTried(t *testing.T) {
 	behind := makeAuthRoles(t)
-	query := readmeQuery(t)
+	query := shownQuery(t)
 	for _, tt := range []struct {
 		name, query, more, want string // want "": ok
 	}{

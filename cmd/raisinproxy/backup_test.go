@@ -27,7 +27,7 @@ func runBackup(t *testing.T, p *process, config, dest string) (out string, code 
 	return string(text), c.ProcessState.ExitCode()
 }
 
-// A server is copied, killed, and restored from the copy, as the README says.
+// A server is copied, killed, and restored from the copy, as docs/operations.md says.
 func TestBackupAndRestore(t *testing.T) {
 	config := durableConfig(t)
 	dir, dest := filepath.Join(filepath.Dir(config), "raisinproxy-data"), filepath.Join(t.TempDir(), "backup")

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +19,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"raisinproxy/backend/redis/redistest"
 	"raisinproxy/pgwire/wiretest"
@@ -35,15 +38,17 @@ const (
 type place struct {
 	dir, program string
 	env          []string
-	ports        map[bool]string // with and without a PostgreSQL
-	upstream     bool            // which of them the block at hand means
-	database     string          // the URL of the PostgreSQL behind, once needed
-	redis        string          // its port, once needed
+	ports        map[bool]string // of the servers with and without a PostgreSQL
+	started      map[bool]bool
+	upstream     bool   // which of them the block at hand means
+	database     string // the URL of the PostgreSQL behind, once needed
+	redis        string // its port, once needed
 }
 
 func newPlace(t *testing.T, program string) *place {
 	t.Helper()
-	p := &place{dir: t.TempDir(), program: program, ports: map[bool]string{}}
+	p := &place{dir: t.TempDir(), program: program, started: map[bool]bool{},
+		ports: map[bool]string{false: freePort(t), true: freePort(t)}}
 	tools := filepath.Join(p.dir, "bin")
 	must(t, os.Mkdir(tools, 0o755))
 	must(t, os.Symlink(program, filepath.Join(tools, "raisinproxy")))
@@ -87,27 +92,20 @@ func (p *place) write(t *testing.T, name, text string) {
 	}
 }
 
-// choose says which server the next block means. One that the document does not start
-// itself is started here, once.
-func (p *place) choose(t *testing.T, upstream, own bool) {
+// start starts the server that the block at hand means, once.
+func (p *place) start(t *testing.T) {
 	t.Helper()
-	p.upstream = upstream
-	if p.ports[upstream] != "" {
+	if p.started[p.upstream] {
 		return
 	}
-	if own {
-		p.ports[upstream] = freePort(t)
-		return
-	}
-	args := []string{"--dev-mode", "--port", "0"}
-	if upstream {
+	p.started[p.upstream] = true
+	args := []string{"--dev-mode", "--port", p.port()}
+	if p.upstream {
 		config := filepath.Join(t.TempDir(), "raisin.toml")
 		must(t, os.WriteFile(config, []byte(upstreamConfig(p.postgres(t))), 0o600))
-		args = []string{"--config", config, "--port", "0"}
+		args = []string{"--config", config, "--port", p.port()}
 	}
-	_, port, err := net.SplitHostPort(serveClients(t, p.program, args...))
-	must(t, err)
-	p.ports[upstream] = port
+	serveClients(t, p.program, args...)
 }
 
 func (p *place) port() string { return p.ports[p.upstream] }
@@ -121,32 +119,51 @@ func (p *place) real(t *testing.T, text string) string {
 	if strings.Contains(text, shownRedis) {
 		text = strings.ReplaceAll(text, shownRedis, p.redisPort(t))
 	}
-	if port := p.port(); port != "" {
-		text = strings.ReplaceAll(text, shownPort, port)
-	}
-	return text
+	return strings.ReplaceAll(text, shownPort, p.port())
 }
 
 // shown is what this run printed, as the document would have it.
 func (p *place) shown(text string) string {
-	if port := p.port(); port != "" {
-		text = strings.ReplaceAll(text, ":"+port, ":"+shownPort)
-		text = strings.ReplaceAll(text, "port "+port, "port "+shownPort)
+	for _, before := range []string{":", "port "} {
+		text = strings.ReplaceAll(text, before+p.port(), before+shownPort)
 	}
 	return strings.ReplaceAll(text, p.dir+"/", "")
 }
 
+// postgres is the URL of a database whose owner, `service`, is no superuser.
 func (p *place) postgres(t *testing.T) string {
 	t.Helper()
-	if p.database == "" {
-		admin := wiretest.PostgresURL(t)
-		createDatabase(t, admin, "documents")
-		own, err := url.Parse(admin)
-		must(t, err)
-		own.Path = "/documents"
-		p.database = own.String()
+	if p.database != "" {
+		return p.database
 	}
+	admin := wiretest.PostgresURL(t)
+	createOwner(t, admin)
+	createDatabase(t, admin, "documents")
+	runSQL(t, admin, "ALTER DATABASE documents OWNER TO service")
+	own, err := url.Parse(admin)
+	must(t, err)
+	own.User, own.Path = url.User("service"), "/documents"
+	p.database = own.String()
 	return p.database
+}
+
+// createOwner makes the role that the documents call service, for the time of a test.
+func createOwner(t *testing.T, admin string) {
+	t.Helper()
+	runSQL(t, admin, "DROP ROLE IF EXISTS service")
+	runSQL(t, admin, "CREATE ROLE service LOGIN PASSWORD 'its password'")
+	t.Cleanup(func() { runSQL(t, admin, "DROP ROLE service") })
+}
+
+// runSQL runs a statement on a PostgreSQL.
+func runSQL(t *testing.T, url, sql string) {
+	t.Helper()
+	conn, err := pgconn.Connect(context.Background(), url)
+	must(t, err)
+	defer conn.Close(context.Background())
+	if _, err := conn.Exec(context.Background(), sql).ReadAll(); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
 }
 
 func (p *place) redisPort(t *testing.T) string {

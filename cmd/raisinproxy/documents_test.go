@@ -86,6 +86,7 @@ func newReader(t *testing.T, program string) *reader {
 // read does what a block says and returns the text that the block should have.
 func (r *reader) read(t *testing.T, b documents.Block) string {
 	t.Helper()
+	r.place.upstream = slices.Contains(b.Words, "postgres")
 	switch name := b.File(); {
 	case b.NotRun != "":
 		t.Logf("line %d: %s is not run: %s", b.Line, b.Language, b.NotRun)
@@ -106,7 +107,10 @@ func (r *reader) console(t *testing.T, b documents.Block) string {
 	if err != nil {
 		t.Fatalf("line %d: %v", b.Line, err)
 	}
-	r.place.choose(t, slices.Contains(b.Words, "postgres"), strings.Contains(b.Text, "raisinproxy --config") || slices.Contains(b.Words, "server"))
+	if strings.Contains(b.Text, "raisinproxy --config") || slices.Contains(b.Words, "server") {
+		r.place.started[r.place.upstream] = true // by the document itself
+	}
+	r.place.start(t)
 	if r.shell == nil {
 		r.shell = startShell(t, r.place)
 	}

@@ -14,7 +14,7 @@ import (
 	"raisinproxy/sqlfuncs/datum"
 )
 
-// The table "Who may do what" in README.md is what these tests expect. Here stands how a
+// The table "Who may do what" in docs/operations.md is what these tests expect. Here stands how a
 // client of each of its rows comes.
 
 // comer is a kind of user in the table.

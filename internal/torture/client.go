@@ -198,7 +198,7 @@ func fill(o *history.Operation, result *pgconn.Result) error {
 	return nil
 }
 
-// fillError reads an error as the README tells users to: a SQLSTATE says whether
+// fillError reads an error as docs/reference.md tells users to: a SQLSTATE says whether
 // anything was changed, and a connection that ended says nothing.
 func fillError(o *history.Operation, err error) error {
 	o.Note = err.Error()

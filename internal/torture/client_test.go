@@ -10,7 +10,7 @@ import (
 	"raisinproxy/backend/history"
 )
 
-// What a client may conclude from an error is what the README says of its SQLSTATE.
+// What a client may conclude from an error is what docs/reference.md says of its SQLSTATE.
 func TestOutcomeOfAnError(t *testing.T) {
 	for _, c := range []struct {
 		err  error

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// whoMay are the ways of each row of the README's table. Each comer has to stand in the
+// whoMay are the ways of each row of the table of docs/operations.md. Each comer has to stand in the
 // table once for each of its methods and each value of allow_anonymous, and nobody else.
 func whoMay(t *testing.T) []attempt {
 	t.Helper()
@@ -41,7 +41,7 @@ func whoMay(t *testing.T) []attempt {
 					want = 0 // it implies true
 				}
 				if key := method + "|" + c.user + "|" + anonymous; stands[key] != want {
-					t.Fatalf("the README's table has this %d times: %s", stands[key], key)
+					t.Fatalf("the table of docs/operations.md has this %d times: %s", stands[key], key)
 				}
 			}
 		}
@@ -54,12 +54,12 @@ type whoMayRow struct{ method, user, anonymous, login, call string }
 
 func readTable(t *testing.T) []whoMayRow {
 	t.Helper()
-	text, err := os.ReadFile("../../README.md")
+	text, err := os.ReadFile("../../docs/operations.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(text), "\n## Who may do what\n")
-	section, _, _ = strings.Cut(section, "\n## ")
+	_, section, _ := strings.Cut(string(text), "\n### Who may do what\n")
+	section, _, _ = strings.Cut(section, "\n### ")
 	var rows []whoMayRow
 	var last whoMayRow
 	for line := range strings.Lines(section) {
