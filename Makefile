@@ -1,9 +1,9 @@
 # `make help` lists the targets. All need Go, a C compiler and make; `make test` and
-# `make race` fetch the rest. Nothing is installed outside bin/, the module cache and
-# the build cache but what testdata/install.sh says it installs.
+# `make race` fetch the rest, `make quick` does without. Nothing is installed outside bin/,
+# the module cache and the build cache except what testdata/install.sh says it installs.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test race lint vulncheck fuzz bench gobench torture clients pgsuites deps mutants kill
+.PHONY: help run build quick test race lint vulncheck fuzz bench gobench torture clients pgsuites deps mutants kill
 
 GO ?= go
 # The parser of PostgreSQL is C. Said aloud, so that a missing compiler is the error.
@@ -42,6 +42,12 @@ build: ## builds bin/raisinproxy
 
 test: deps ## all tests; PKG=./planner TESTFLAGS="-run Cache -v"
 	$(GO) test -timeout 20m $(TESTFLAGS) $(PKG)
+
+# -short skips what needs servers, installed clients or minutes; each such test says so.
+# Tests wait for the disk, so more packages at once than there may be processors.
+quick: ## before every commit: go vet and the tests without servers, in seconds; PKG=./planner/...
+	$(GO) vet $(PKG)
+	$(GO) test -short -p 4 -timeout 2m $(TESTFLAGS) $(PKG)
 
 # TestClients builds the server with the detector too.
 race: deps ## all tests with the race detector

@@ -17,6 +17,9 @@ import (
 // TestGuessingPasswordsAtOnce: many connections of one address, each with a wrong password,
 // are answered at the rate of docs/operations.md, and keep nobody elsewhere from logging in.
 func TestGuessingPasswordsAtOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it waits for delayed log-ins")
+	}
 	server := startServer(t, map[string]string{"auth": "scram", "startup": "2s"})
 	logIn := func(from, password string) error {
 		config, err := pgconn.ParseConfig("postgres://carol@" + server.addr + "/shop?sslmode=disable")

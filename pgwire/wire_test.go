@@ -52,6 +52,9 @@ func TestSameThroughProxy(t *testing.T) {
 // TestDurable runs the scripts with a store on disk, whose calls wait: what the
 // client sees is the same.
 func TestDurable(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it runs the scripts of TestEmbedded again, on a disk")
+	}
 	for name, newTarget := range map[string]wiretest.NewTarget{"embedded": newEmbedded, "same": newEmbedded, "proxied": newProxied} {
 		t.Run(name, func(t *testing.T) {
 			wiretest.CompareDir(t, "../testdata/wire/"+name, func(t *testing.T, options map[string]string) wiretest.Target {

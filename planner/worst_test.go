@@ -102,6 +102,9 @@ func longestText(i int) string {
 // TestWorstTextsArePlanned plans the longest texts with calls that the limits let through,
 // for both modes, and prints which take longest.
 func TestWorstTextsArePlanned(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it plans the worst texts, for half a minute")
+	}
 	type timing struct {
 		name   string
 		bytes  int

@@ -215,6 +215,9 @@ var damages = map[string]func(content []byte, random *rand.Rand) []byte{
 // However a file of a store is damaged: it is refused, and nothing in it is changed,
 // or nothing that was acknowledged is missing.
 func TestNoDamageGoesUnnoticed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it damages a store a thousand times")
+	}
 	whole, want := threeLogs(t)
 	s := whole.crashed(vfs.CrashCloneCfg{}).open(t)
 	if missing := want.missing(s); missing != "" {

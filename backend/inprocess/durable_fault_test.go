@@ -57,6 +57,9 @@ func TestChangesThatWaitAreBounded(t *testing.T) {
 // Whatever operation on the disk fails, for once or from then on: the process
 // goes on, what was acknowledged is on the disk, and nothing else was told.
 func TestAnyFailureOfTheDisk(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it fails the disk at every step")
+	}
 	operations := countWrites(t)
 	for _, lasting := range []bool{false, true} {
 		poisoned := 0

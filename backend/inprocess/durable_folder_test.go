@@ -185,6 +185,9 @@ func TestForeignFolderIsRefused(t *testing.T) {
 
 // A crash while a store is made leaves a folder in which one can be made.
 func TestCrashWhileAStoreIsMade(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it crashes at every step")
+	}
 	m := newMachine()
 	var mu sync.Mutex // pebble removes files in a goroutine of its own
 	var moments []*machine

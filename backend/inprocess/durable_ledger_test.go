@@ -87,6 +87,9 @@ func (c *crasher) crash(t *testing.T, m *machine, unsynced, depth int) {
 
 // The ledger never knows more than the disk: no crash is taken for damage.
 func TestNoCrashIsTakenForDamage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it crashes a store hundreds of times")
+	}
 	m := newMachine()
 	c := &crasher{random: rand.New(rand.NewPCG(*damageSeed, 1))}
 	m.meet = c.meet(t, m)

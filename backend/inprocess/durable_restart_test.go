@@ -77,6 +77,9 @@ func logBytes(s *Store) uint64 {
 // A folder becomes small by itself when a crowd of leases has ended, and a store that was
 // restarted among them too.
 func TestTheFolderReturnsToNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it fills and empties a folder")
+	}
 	const leases, pools = 4 * crowd, 1000
 	m := newMachine()
 	s := m.open(t)
@@ -106,6 +109,9 @@ func TestTheFolderReturnsToNothing(t *testing.T) {
 
 // So it does when they ended while no process had it open.
 func TestTheFolderReturnsToNothingAfterALongPause(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it fills and empties a folder")
+	}
 	m := newMachine()
 	s := m.open(t)
 	fillAtOnce(t, s, 4*crowd, 10)
@@ -154,6 +160,9 @@ func TestCallersGoOnWhileTheFolderShrinks(t *testing.T) {
 // Whatever write fails while the folder is made small: the store stops as after any other,
 // and what was acknowledged is there.
 func TestAFailureWhileTheFolderShrinks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it fails a compaction at every step")
+	}
 	full := newMachine()
 	s := full.open(t)
 	fillAtOnce(t, s, 2*crowd, 10)
@@ -193,6 +202,9 @@ func TestAFailureWhileTheFolderShrinks(t *testing.T) {
 // A machine that is restarted writes every deadline anew. Whatever start is cut short
 // meanwhile, the next one gives every lease its full time.
 func TestAStartThatIsCutShortShortensNoLease(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it cuts a start short at every step")
+	}
 	const leases = 80_000 // more than is written at once
 	before := newMachine()
 	s := before.open(t)

@@ -103,6 +103,9 @@ func (m *machine) env(s *Store) backendtest.Env {
 }
 
 func TestDurableConformanceInAFolder(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it syncs a real disk")
+	}
 	env := func(maxPools int) func(t *testing.T) backendtest.Env {
 		return func(t *testing.T) backendtest.Env {
 			clock := new(backendtest.Clock)
@@ -124,6 +127,9 @@ func TestDurableConformanceInAFolder(t *testing.T) {
 // No answer may depend on whether the server was restarted in between: it is,
 // whenever time passes, by a clean end or by a crash.
 func TestConformanceOverRestarts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it restarts a store after every step")
+	}
 	for _, name := range []string{"closed", "crashed"} {
 		t.Run(name, func(t *testing.T) {
 			env := func(maxPools int) func(t *testing.T) backendtest.Env {

@@ -310,6 +310,9 @@ func heldBy(t *testing.T, path string) (token int64) {
 // A crash at any moment of an import leaves a store without anything or one that cannot be opened, and the
 // same import, and no other, goes on.
 func TestACrashedImportIsNeverServed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it crashes an import at every step")
+	}
 	from := newMachine()
 	s := from.open(t)
 	const pools = 2*importBatch + 10

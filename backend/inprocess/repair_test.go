@@ -69,6 +69,9 @@ func (b books) right(s *Store) (n int) {
 }
 
 func TestRepair(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it repairs many damaged stores")
+	}
 	whole, want := threeLogs(t)
 	all := len(want.pools) + len(want.leases)
 	logs, tables := whole.files(t, `\.log$`), whole.files(t, `\.sst$`)

@@ -201,12 +201,12 @@ func importFolder(t *testing.T, dir, path string) {
 // From a durable store whose clock ran a year ahead to Redis, from there to another name space of it, and back: nothing
 // but time goes by, and tokens rise though Redis's clock is a year behind.
 func TestMovingThereAndBack(t *testing.T) {
-	for what, o := range map[string]func() Options{
-		"one":     func() Options { return options(t, redistest.Start(t).URL()) },
-		"cluster": func() Options { return clusterOptions(t, redistest.StartCluster(t, 3)) },
+	for what, o := range map[string]func(*testing.T) Options{
+		"one":     func(t *testing.T) Options { return options(t, redistest.Start(t).URL()) },
+		"cluster": func(t *testing.T) Options { return clusterOptions(t, redistest.StartCluster(t, 3)) },
 	} {
 		t.Run(what, func(t *testing.T) {
-			at := o()
+			at := o(t)
 			for seed := range 3 {
 				dir, greatest := aFullStore(t, seed)
 				out := exportFolder(t, dir)
@@ -283,12 +283,12 @@ func clusterOptions(t testing.TB, c *redistest.Cluster) Options {
 
 // A proxy that does not know of an export, since its heartbeat has stopped, is refused by every script.
 func TestASealedNamespaceRefusesEveryCall(t *testing.T) {
-	for what, o := range map[string]func() Options{
-		"one":     func() Options { return options(t, redistest.Start(t).URL()) },
-		"cluster": func() Options { return clusterOptions(t, redistest.StartCluster(t, 3)) },
+	for what, o := range map[string]func(*testing.T) Options{
+		"one":     func(t *testing.T) Options { return options(t, redistest.Start(t).URL()) },
+		"cluster": func(t *testing.T) Options { return clusterOptions(t, redistest.StartCluster(t, 3)) },
 	} {
 		t.Run(what, func(t *testing.T) {
-			o := o()
+			o := o(t)
 			o.MaxTTL = time.Hour
 			deaf := open(t, o)
 			const keys = 12 // on every master

@@ -222,6 +222,9 @@ func TestPsqlFeelsAtHome(t *testing.T) {
 // if the tests have it, and returns the folder that they are in.
 func build(t *testing.T, packages ...string) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: it builds programs")
+	}
 	dir := t.TempDir()
 	args := []string{"build", "-o", dir + "/"}
 	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
@@ -279,6 +282,9 @@ func serveClients(t *testing.T, program string, args ...string) (address string)
 // to be added to its environment.
 func present(t *testing.T, client string) (env []string) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: it needs installed clients")
+	}
 	out, err := exec.CommandContext(t.Context(), "sh", filepath.Join(repository, "testdata/clients/install.sh"), "--check", client).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)

@@ -49,6 +49,9 @@ type process struct {
 
 func start(t *testing.T, mode string, args ...string) *process {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: it runs the program")
+	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
 	cmd.Env = append(os.Environ(), asProgram+"="+mode)
 	return startCommand(t, cmd)

@@ -49,6 +49,9 @@ func newProxy(t *testing.T, locks string) *torture.Proxy {
 // runTorture records one history by the flags.
 func runTorture(t *testing.T, plan *torture.Plan) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: it breaks servers for seconds")
+	}
 	plan.Duration, plan.Seed = *tortureFor, *tortureSeed
 	if plan.Seed == 0 {
 		plan.Seed = rand.Uint64()

@@ -19,6 +19,9 @@ func fixture(rows ...mutant) *suite {
 // on runs a suite and gives the verdicts and what is printed.
 func on(t *testing.T, s *suite) (*tally, string, error) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: it compiles and runs tests of its own")
+	}
 	root, err := filepath.Abs("testdata/fixture")
 	if err != nil {
 		t.Fatal(err)

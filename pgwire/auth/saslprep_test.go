@@ -109,6 +109,9 @@ func TestVerifiersOfPostgres(t *testing.T) {
 
 // psql logs in to an Exchange, whether the file has a verifier or the password.
 func TestLibpqLogsIn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it needs psql")
+	}
 	for _, tt := range passwords {
 		verifier, err := Verifier(tt.password)
 		if err != nil {

@@ -44,13 +44,13 @@ const Cleartext = "grace"
 // engine answers, else by the programs of this machine. Without any the test fails.
 func Postgres(t testing.TB) string {
 	t.Helper()
-	return need(t, sharedPostgres()).addr
+	return need(t, sharedPostgres).addr
 }
 
 // PostgresURL is a superuser's URL of the server that Postgres returns.
 func PostgresURL(t testing.TB) string {
 	t.Helper()
-	return need(t, sharedPostgres()).url
+	return need(t, sharedPostgres).url
 }
 
 // PostgresTarget is a NewTarget for the server that Postgres returns. Scripts that
@@ -62,7 +62,7 @@ func PostgresTarget(t *testing.T, options map[string]string) Target {
 	if options["auth"] != "" {
 		server = ownPostgres
 	}
-	target := Target{Addr: need(t, server()).addr}
+	target := Target{Addr: need(t, server).addr}
 	if server().end == nil {
 		target.Passwords = map[string]string{"alice": rolePassword, "bob": rolePassword, "walter": rolePassword}
 	}
@@ -93,8 +93,12 @@ func Exclusive(t testing.TB) {
 	}
 }
 
-func need(t testing.TB, server *postgresServer) *postgresServer {
+func need(t testing.TB, start func() *postgresServer) *postgresServer {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: it needs a PostgreSQL")
+	}
+	server := start()
 	if server.err != nil {
 		t.Fatalf("a real PostgreSQL is needed: %v\n"+
 			"Set RAISIN_TEST_POSTGRES_URL to a superuser's URL, start a Docker engine, or install the "+

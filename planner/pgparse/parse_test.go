@@ -403,6 +403,9 @@ const shapesChild = "RAISIN_TEST_SHAPES"
 // own with an eighth of the usual stack, as a stack that overflows would end it.
 // It does so in as many threads as a parse may be in.
 func TestWorstShapesAreSafe(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it parses the worst shapes, for some seconds")
+	}
 	child := exec.Command("/bin/sh", "-c", `ulimit -s 1024 && exec "$0" "$@"`, os.Args[0], "-test.run=^TestShapes$", "-test.v")
 	child.Env = append(os.Environ(), shapesChild+"=.")
 	out, err := child.CombinedOutput()

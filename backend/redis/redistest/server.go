@@ -65,6 +65,9 @@ func StartEnv(t testing.TB, env []string, lines ...string) *Server {
 // prepare makes a server that is not running yet.
 func prepare(t testing.TB, port int, lines []string, args ...string) *Server {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: it needs a Redis")
+	}
 	dir, err := os.MkdirTemp("", "redis") //nolint:usetesting // the path of a unix socket has to be short
 	if err != nil {
 		t.Fatal(err)
