@@ -50,7 +50,7 @@ func newPlace(t *testing.T, program string) *place {
 	p := &place{dir: t.TempDir(), program: program, started: map[bool]bool{},
 		ports: map[bool]string{false: freePort(t), true: freePort(t)}}
 	tools := filepath.Join(p.dir, "bin")
-	must(t, os.Mkdir(tools, 0o755))
+	must(t, os.Mkdir(tools, 0o750))
 	must(t, os.Symlink(program, filepath.Join(tools, "raisinproxy")))
 	// The one that the packages of the clients belong to.
 	must(t, os.Symlink("/usr/bin/python3", filepath.Join(tools, "python3")))
@@ -156,9 +156,9 @@ func createOwner(t *testing.T, admin string) {
 }
 
 // runSQL runs a statement on a PostgreSQL.
-func runSQL(t *testing.T, url, sql string) {
+func runSQL(t *testing.T, server, sql string) {
 	t.Helper()
-	conn, err := pgconn.Connect(context.Background(), url)
+	conn, err := pgconn.Connect(context.Background(), server)
 	must(t, err)
 	defer conn.Close(context.Background())
 	if _, err := conn.Exec(context.Background(), sql).ReadAll(); err != nil {
@@ -210,7 +210,7 @@ func startShell(t *testing.T, p *place) *shell {
 		input.Close()
 		syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
 		cmd.Wait()
-		io.Copy(io.Discard, output) // to the end: what it started has ended, too
+		_, _ = io.Copy(io.Discard, output) // to the end: what it started has ended, too
 		output.Close()
 		ready.Close()
 	})

@@ -26,6 +26,7 @@ var readable = []string{
 // and compares what is printed with what they show. CONTRIBUTING.md says how a block
 // is written; -v lists those that are not run, and why.
 func TestDocuments(t *testing.T) {
+	present(t, "psql")
 	program := filepath.Join(build(t, "./cmd/raisinproxy"), "raisinproxy")
 	for _, name := range readable {
 		t.Run(name, func(t *testing.T) {
@@ -47,7 +48,7 @@ func TestDocuments(t *testing.T) {
 			}
 			reader.unused(t)
 			if *rewrite && again != string(text) {
-				if err := os.WriteFile(path, []byte(again), 0o644); err != nil { //nolint:gosec // a document is for everybody
+				if err := os.WriteFile(path, []byte(again), 0o644); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -119,7 +120,7 @@ func (r *reader) console(t *testing.T, b documents.Block) string {
 	leave := func() {
 		if terminal != nil {
 			terminal.enter(t, `\q`)
-			terminal.cmd.Wait() //nolint:errcheck // psql says 3 after an error of a script
+			terminal.cmd.Wait() // an error of psql's is in what it printed
 			terminal = nil
 		}
 	}

@@ -1,6 +1,7 @@
 package documents
 
 import (
+	"maps"
 	"regexp"
 	"strings"
 )
@@ -42,9 +43,7 @@ func (t Tokens) Match(shown, got string) bool {
 		}
 		fresh[name] = found[i+1]
 	}
-	for name, value := range fresh {
-		t[name] = value
-	}
+	maps.Copy(t, fresh)
 	return true
 }
 
