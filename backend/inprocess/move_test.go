@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -329,8 +330,11 @@ func TestACrashedImportIsNeverServed(t *testing.T) {
 
 	to := newMachine()
 	random := rand.New(rand.NewPCG(1, 2))
+	var meeting sync.Mutex // pebble writes in goroutines of its own
 	crashes, sealed, half := 0, 0, false
 	to.meet = func(op errorfs.Op) error {
+		meeting.Lock()
+		defer meeting.Unlock()
 		if op.Kind.ReadOrWrite() != errorfs.OpIsWrite || half {
 			return nil
 		}

@@ -62,12 +62,12 @@ const crowd = 32 << 10
 // would collect no garbage for two minutes in a store that is idle.
 func (s *Store) giveBack() {
 	for i := range s.shards {
-		s.left += s.shards[i].shrink()
+		s.left.Add(int64(s.shards[i].shrink()))
 	}
-	if s.left < crowd {
+	if s.left.Load() < crowd {
 		return
 	}
-	s.left = 0
+	s.left.Store(0)
 	if s.journal != nil {
 		s.journal.compact(s.stop)
 	}

@@ -231,7 +231,7 @@ func (r *recovery) takeLease(id, value []byte) error {
 		record.deadline = r.deadlineOf(record)
 	}
 	if record.deadline <= r.now {
-		r.store.left++
+		r.store.left.Add(1)
 		r.over = append(r.over, string(id))
 		return nil
 	}

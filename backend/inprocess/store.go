@@ -59,7 +59,7 @@ type Store struct {
 	home    *folder  // where that is
 	pause   pause    // of grants; does not change while the store is open
 	maxTTL  time.Duration
-	left    int // leases that were dropped since giveBack gave something back; the reaper's
+	left    atomic.Int64 // leases that were dropped since giveBack gave something back
 
 	backingUp atomic.Bool // a backup is being made
 	closed    atomic.Bool
