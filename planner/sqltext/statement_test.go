@@ -143,9 +143,6 @@ func TestMentionsProxyText(t *testing.T) {
 }
 
 func TestLookingAtATextDoesNotAllocate(t *testing.T) {
-	if underRace {
-		t.Skip("the race detector changes what is inlined, and so what is allocated: run it without")
-	}
 	sql := "select * from t, raisin_lock_acquire('seat:14A', $1) l where l.acquired and t.id = any($2) -- c"
 	if n := testing.AllocsPerRun(100, func() {
 		text := New(sql, true)

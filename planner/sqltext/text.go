@@ -1,9 +1,6 @@
 package sqltext
 
-import (
-	"strings"
-	"sync"
-)
+import "strings"
 
 // MaxTokens is how many tokens a text may have of which anything is made. Of a longer one
 // it is only said what it is about.
@@ -35,8 +32,18 @@ func New(sql string, standardConformingStrings bool) *Text {
 // maxKept leaves room for a semicolon behind every token.
 const maxKept = 2 * MaxTokens
 
-// buffers are those of texts that were released.
-var buffers = sync.Pool{New: func() any { return new([]Token) }}
+// buffers are those of texts that were released: as many as texts are read at once. A sync.Pool loses
+// one by chance under the race detector, and then what is allocated cannot be told.
+var buffers = make(chan *[]Token, 16)
+
+func takeBuffer() *[]Token {
+	select {
+	case buffer := <-buffers:
+		return buffer
+	default:
+		return new([]Token)
+	}
+}
 
 // Tokens are those of the text, without the one that ends it, up to some more than
 // MaxTokens; see Whole.
@@ -49,7 +56,7 @@ func (t *Text) Tokens() []Token {
 
 func (t *Text) read() {
 	t.passes++
-	t.buffer = buffers.Get().(*[]Token)
+	t.buffer = takeBuffer()
 	tokens, l := (*t.buffer)[:0], newLexer(t.SQL, t.Standard)
 	for len(tokens) < maxKept {
 		token := l.next()
@@ -88,7 +95,10 @@ func (t *Text) Keep() *Text {
 func (t *Text) Release() {
 	const most = 1024 // of the tokens of a statement in earnest
 	if t.buffer != nil && cap(*t.buffer) <= most {
-		buffers.Put(t.buffer)
+		select {
+		case buffers <- t.buffer:
+		default: // there are enough
+		}
 	}
 	t.buffer, t.tokens = nil, nil
 }
