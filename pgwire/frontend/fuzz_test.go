@@ -3,36 +3,13 @@ package frontend
 import (
 	"bytes"
 	"encoding/binary"
-	"io"
 	"log/slog"
-	"net"
 	"testing"
-	"time"
 
 	"raisinproxy/pgwire/auth"
 	"raisinproxy/pgwire/login"
+	"raisinproxy/pgwire/wiretest"
 )
-
-// script is a connection whose other end says what is in it, in parts of at most cut
-// bytes, and then is gone. What is written to it is kept.
-type script struct {
-	net.Conn
-	in  io.Reader
-	cut int
-	out bytes.Buffer
-}
-
-func newScript(in []byte, cut int) *script {
-	return &script{in: bytes.NewReader(in), cut: max(cut, 1)}
-}
-
-func (s *script) Read(b []byte) (int, error)       { return s.in.Read(b[:min(len(b), s.cut)]) }
-func (s *script) Write(b []byte) (int, error)      { return s.out.Write(b) }
-func (s *script) SetDeadline(time.Time) error      { return nil }
-func (s *script) SetReadDeadline(time.Time) error  { return nil }
-func (s *script) SetWriteDeadline(time.Time) error { return nil }
-func (s *script) Close() error                     { return nil }
-func (s *script) RemoteAddr() net.Addr             { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
 
 // FuzzStartup: whatever bytes open a connection, it is greeted, refused or dropped.
 func FuzzStartup(f *testing.F) {
@@ -60,13 +37,13 @@ func FuzzStartup(f *testing.F) {
 	door := login.NewDoor(login.Config{Policy: policy, Log: slog.New(slog.DiscardHandler), Cancel: func(int32, uint32) {}})
 	f.Fuzz(func(t *testing.T, input []byte) {
 		s := aliceSession(t)
-		conn := newScript(input, 7)
+		conn := wiretest.NewTape(input, 7)
 		s.Client.Secure(conn)
 		s.Client.In.Limit = login.MaxPacket
 		err := s.startup(door)
 		s.Farewell()
-		if err == nil && !bytes.HasSuffix(conn.out.Bytes(), []byte("Z\x00\x00\x00\x05I")) {
-			t.Errorf("the greeting ends with %q", conn.out.Bytes())
+		if err == nil && !bytes.HasSuffix(conn.Written.Bytes(), []byte("Z\x00\x00\x00\x05I")) {
+			t.Errorf("the greeting ends with %q", conn.Written.Bytes())
 		}
 	})
 }

@@ -2,7 +2,6 @@ package frontend
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"io"
 	"log/slog"
@@ -15,6 +14,7 @@ import (
 	"raisinproxy/backend/inprocess"
 	"raisinproxy/pgwire/drive"
 	"raisinproxy/pgwire/settings"
+	"raisinproxy/pgwire/wiretest"
 	"raisinproxy/planner"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/pgerr"
@@ -63,12 +63,6 @@ func (register) Leave()                                  {}
 func (register) Register(*drive.Client, int32) CancelKey { return CancelKey{PID: 1, Secret: 2} }
 func (register) Unregister(*drive.Client, CancelKey)     {}
 
-// frame makes one message.
-func frame(kind byte, body string) []byte {
-	b := binary.BigEndian.AppendUint32([]byte{kind}, uint32(4+len(body)))
-	return append(b, body...)
-}
-
 // answer gives input to the session and returns what it answers.
 func (s *Session) answer(input []byte) []byte {
 	s.Client.In.Append(input)
@@ -103,18 +97,18 @@ func TestStepDoesNotAllocate(t *testing.T) {
 		input []byte
 		most  float64
 	}{
-		{"select 1", frame('Q', "select 1\x00"), 0},
-		{"refused acquire, simple", frame('Q', "select * from raisin_lock_acquire('held', 5000)\x00"), 2},
-		{"refused acquire, scalar", frame('Q', "select raisin_lock_acquire('held', 5000)\x00"), 2},
-		{"release of nothing", frame('Q', "select raisin_lock_release('k', 1)\x00"), 2},
-		{"claim, simple", frame('Q', "select * from raisin_inventory_claim('pool', 1, 1000000000)\x00"), 2},
-		{"claim, prepared", bytes.Join([][]byte{frame('B', bind), frame('E', "\x00\x00\x00\x00\x00"), frame('S', "")}, nil), 0},
-		{"acquire and release", frame('Q', "select raisin_lock_release('new', (raisin_lock_acquire('new', 5000)).token)\x00"), 3},
+		{"select 1", wiretest.Frame('Q', "select 1\x00"), 0},
+		{"refused acquire, simple", wiretest.Frame('Q', "select * from raisin_lock_acquire('held', 5000)\x00"), 2},
+		{"refused acquire, scalar", wiretest.Frame('Q', "select raisin_lock_acquire('held', 5000)\x00"), 2},
+		{"release of nothing", wiretest.Frame('Q', "select raisin_lock_release('k', 1)\x00"), 2},
+		{"claim, simple", wiretest.Frame('Q', "select * from raisin_inventory_claim('pool', 1, 1000000000)\x00"), 2},
+		{"claim, prepared", bytes.Join([][]byte{wiretest.Frame('B', bind), wiretest.Frame('E', "\x00\x00\x00\x00\x00"), wiretest.Frame('S', "")}, nil), 0},
+		{"acquire and release", wiretest.Frame('Q', "select raisin_lock_release('new', (raisin_lock_acquire('new', 5000)).token)\x00"), 3},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := aliceSession(t)
-			s.answer(frame('Q', "select * from raisin_lock_acquire('held', 300000)\x00"))
-			s.answer(append(frame('P', "named\x00select * from raisin_inventory_claim('pool', 1, 1000000000)\x00\x00\x00"), frame('S', "")...))
+			s.answer(wiretest.Frame('Q', "select * from raisin_lock_acquire('held', 300000)\x00"))
+			s.answer(append(wiretest.Frame('P', "named\x00select * from raisin_inventory_claim('pool', 1, 1000000000)\x00\x00\x00"), wiretest.Frame('S', "")...))
 			if first := s.answer(test.input); bytes.Contains(first, []byte("SERROR")) {
 				t.Fatalf("answer: %q", first)
 			}
@@ -137,8 +131,8 @@ func TestStepDoesNotAllocate(t *testing.T) {
 // send it, in whichever protocol and with whichever literals in its calls.
 func TestHotStatementIsNotParsedAgain(t *testing.T) {
 	s := aliceSession(t)
-	input := append(frame('Q', "select * from raisin_lock_acquire('k', 5000)\x00"),
-		append(frame('P', "\x00select raisin_lock_release($1, $2)\x00\x00\x00"), frame('S', "")...)...)
+	input := append(wiretest.Frame('Q', "select * from raisin_lock_acquire('k', 5000)\x00"),
+		append(wiretest.Frame('P', "\x00select raisin_lock_release($1, $2)\x00\x00\x00"), wiretest.Frame('S', "")...)...)
 	s.answer(input)
 	parsed := s.Env.Planner.Stats().Parses
 	if parsed != 2 {
@@ -146,7 +140,7 @@ func TestHotStatementIsNotParsedAgain(t *testing.T) {
 	}
 	for i := range 1000 {
 		s.answer(input)
-		s.answer(frame('Q', fmt.Sprintf("select * from raisin_lock_acquire('k%d', %d)\x00", i, 5000+i)))
+		s.answer(wiretest.Frame('Q', fmt.Sprintf("select * from raisin_lock_acquire('k%d', %d)\x00", i, 5000+i)))
 	}
 	if now := s.Env.Planner.Stats().Parses; now != parsed {
 		t.Errorf("hot texts were parsed %d times more", now-parsed)
@@ -156,14 +150,14 @@ func TestHotStatementIsNotParsedAgain(t *testing.T) {
 // FuzzStep: whatever bytes a client sends after start-up, the session answers or
 // ends, and does not panic.
 func FuzzStep(f *testing.F) {
-	f.Add(frame('Q', "select 1; select raisin_lock_acquire('k', 1)\x00"))
-	f.Add(append(frame('P', "\x00select $1::int\x00\x00\x01\x00\x00\x00\x17"), frame('B', "\x00\x00\x00\x01\x00\x01\x00\x01\x00\x00\x00\x04\x00\x00\x00\x07\x00\x01\x00\x01")...))
-	f.Add(append(frame('D', "S\x00"), append(frame('E', "\x00\x00\x00\x00\x01"), frame('S', "")...)...))
-	f.Add(append(frame('C', "P\x00"), frame('H', "")...))
-	f.Add(frame('Q', "begin; savepoint a; rollback to a; set local app.branch = 'x'; show all; commit\x00"))
-	f.Add(frame('Q', "prepare a as select $1; execute a(1); deallocate all; discard all\x00"))
+	f.Add(wiretest.Frame('Q', "select 1; select raisin_lock_acquire('k', 1)\x00"))
+	f.Add(append(wiretest.Frame('P', "\x00select $1::int\x00\x00\x01\x00\x00\x00\x17"), wiretest.Frame('B', "\x00\x00\x00\x01\x00\x01\x00\x01\x00\x00\x00\x04\x00\x00\x00\x07\x00\x01\x00\x01")...))
+	f.Add(append(wiretest.Frame('D', "S\x00"), append(wiretest.Frame('E', "\x00\x00\x00\x00\x01"), wiretest.Frame('S', "")...)...))
+	f.Add(append(wiretest.Frame('C', "P\x00"), wiretest.Frame('H', "")...))
+	f.Add(wiretest.Frame('Q', "begin; savepoint a; rollback to a; set local app.branch = 'x'; show all; commit\x00"))
+	f.Add(wiretest.Frame('Q', "prepare a as select $1; execute a(1); deallocate all; discard all\x00"))
 	f.Add([]byte{'Q', 0xFF, 0xFF, 0xFF, 0xFF})
-	f.Add(frame('F', "\x00\x00\x00\x01"))
+	f.Add(wiretest.Frame('F', "\x00\x00\x00\x01"))
 	f.Fuzz(func(t *testing.T, input []byte) {
 		s := aliceSession(t)
 		s.answer(input)
@@ -180,8 +174,8 @@ func FuzzBind(f *testing.F) {
 	f.Add("\x00\x00", "\x00\x00\x00\x03\xFF\xFF\xFF\xFE")
 	f.Fuzz(func(t *testing.T, names, rest string) {
 		s := aliceSession(t)
-		s.answer(frame('P', "\x00select raisin_lock_acquire($1, $2), $3::bool\x00\x00\x00"))
-		s.answer(append(frame('B', names+rest), append(frame('E', "\x00\x00\x00\x00\x00"), frame('S', "")...)...))
+		s.answer(wiretest.Frame('P', "\x00select raisin_lock_acquire($1, $2), $3::bool\x00\x00\x00"))
+		s.answer(append(wiretest.Frame('B', names+rest), append(wiretest.Frame('E', "\x00\x00\x00\x00\x00"), wiretest.Frame('S', "")...)...))
 	})
 }
 
@@ -194,8 +188,8 @@ func BenchmarkStep(b *testing.B) {
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			s := aliceSession(b)
-			s.answer(frame('Q', "select * from raisin_lock_acquire('held', 300000)\x00"))
-			input := frame('Q', bench.sql+"\x00")
+			s.answer(wiretest.Frame('Q', "select * from raisin_lock_acquire('held', 300000)\x00"))
+			input := wiretest.Frame('Q', bench.sql+"\x00")
 			s.answer(input)
 			b.ReportAllocs()
 			for b.Loop() {

@@ -12,6 +12,7 @@ import (
 
 	"raisinproxy/backend"
 	"raisinproxy/pgwire/wire"
+	"raisinproxy/pgwire/wiretest"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
 )
@@ -24,7 +25,7 @@ func TestRowsOfAFailedUnit(t *testing.T) {
 		data = "d\x00\x00\x00\x05x"
 		bind = "2\x00\x00\x00\x04"
 	)
-	tag := func(text string) string { return string(frame('C', text+"\x00")) }
+	tag := func(text string) string { return string(wiretest.Frame('C', text+"\x00")) }
 	for _, test := range []struct {
 		name       string
 		statements []string // the answers of each
@@ -147,7 +148,7 @@ func TestAFinishedUnitIsForgotten(t *testing.T) {
 	s := aliceSession(t)
 	many := "select 1" + strings.Repeat(", raisin_inventory_claim('p', 1, 1000)", 100)
 	for _, sql := range []string{many, "begin", many, "select raisin_lock_acquire('k', 1000)", "commit"} {
-		if out := s.answer(frame('Q', sql+"\x00")); bytes.Contains(out, []byte("SERROR")) {
+		if out := s.answer(wiretest.Frame('Q', sql+"\x00")); bytes.Contains(out, []byte("SERROR")) {
 			t.Fatalf("%s: %q", sql, out)
 		}
 		if s.Unit.Open() || len(s.Unit.Block) > maxBlockEffects || cap(s.Unit.Effects) > maxKeptEffects {

@@ -2,7 +2,6 @@ package proxied
 
 import (
 	"bytes"
-	"encoding/binary"
 	"log/slog"
 	"net"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"raisinproxy/pgwire/frontend"
 	"raisinproxy/pgwire/settings"
 	"raisinproxy/pgwire/upstream"
+	"raisinproxy/pgwire/wiretest"
 	"raisinproxy/planner"
 	"raisinproxy/sqlfuncs"
 )
@@ -20,15 +20,15 @@ import (
 // BenchmarkRelayFrames is the way of one statement to the upstream and of its answer to
 // the client, without what the system takes for reading and writing.
 func BenchmarkRelayFrames(b *testing.B) {
-	row := frame('D', "\x00\x01\x00\x00\x00\x011")
+	row := wiretest.Frame('D', "\x00\x01\x00\x00\x00\x011")
 	for _, bench := range []struct {
 		name             string
 		question, answer [][]byte
 	}{
-		{"query", [][]byte{frame('Q', "SELECT abalance FROM pgbench_accounts WHERE aid = 1\x00")},
-			[][]byte{frame('T', "\x00\x01abalance\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x17\x00\x04\xff\xff\xff\xff\x00\x00"), row, frame('C', "SELECT 1\x00"), frame('Z', "I")}},
-		{"prepared", [][]byte{frame('B', "\x00theirs\x00\x00\x00\x00\x01\x00\x00\x00\x011\x00\x00"), frame('E', "\x00\x00\x00\x00\x00"), frame('S', "")},
-			[][]byte{frame('2', ""), row, frame('C', "SELECT 1\x00"), frame('Z', "I")}},
+		{"query", [][]byte{wiretest.Frame('Q', "SELECT abalance FROM pgbench_accounts WHERE aid = 1\x00")},
+			[][]byte{wiretest.Frame('T', "\x00\x01abalance\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x17\x00\x04\xff\xff\xff\xff\x00\x00"), row, wiretest.Frame('C', "SELECT 1\x00"), wiretest.Frame('Z', "I")}},
+		{"prepared", [][]byte{wiretest.Frame('B', "\x00theirs\x00\x00\x00\x00\x01\x00\x00\x00\x011\x00\x00"), wiretest.Frame('E', "\x00\x00\x00\x00\x00"), wiretest.Frame('S', "")},
+			[][]byte{wiretest.Frame('2', ""), row, wiretest.Frame('C', "SELECT 1\x00"), wiretest.Frame('Z', "I")}},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			var behind *session
@@ -79,9 +79,3 @@ type deafConn struct{ net.Conn }
 
 func (deafConn) Write(b []byte) (int, error) { return len(b), nil }
 func (deafConn) RemoteAddr() net.Addr        { return &net.TCPAddr{} }
-
-// frame makes one message.
-func frame(kind byte, body string) []byte {
-	b := binary.BigEndian.AppendUint32([]byte{kind}, uint32(4+len(body)))
-	return append(b, body...)
-}

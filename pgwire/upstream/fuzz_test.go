@@ -3,60 +3,32 @@ package upstream
 import (
 	"bytes"
 	"encoding/binary"
-	"io"
 	"net"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"raisinproxy/pgwire/wire"
+	"raisinproxy/pgwire/wiretest"
 )
-
-// script is a connection whose other end says what is in it, in parts of at most cut
-// bytes, and then is gone. What is written to it is kept.
-type script struct {
-	net.Conn
-	in  io.Reader
-	cut int
-	out bytes.Buffer
-}
-
-func newScript(in []byte, cut int) *script {
-	return &script{in: bytes.NewReader(in), cut: max(cut, 1)}
-}
-
-func (s *script) Read(b []byte) (int, error)       { return s.in.Read(b[:min(len(b), s.cut)]) }
-func (s *script) Write(b []byte) (int, error)      { return s.out.Write(b) }
-func (s *script) SetDeadline(time.Time) error      { return nil }
-func (s *script) SetReadDeadline(time.Time) error  { return nil }
-func (s *script) SetWriteDeadline(time.Time) error { return nil }
-func (s *script) Close() error                     { return nil }
-func (s *script) RemoteAddr() net.Addr             { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
-
-// frame makes one message.
-func frame(kind byte, body string) []byte {
-	b := binary.BigEndian.AppendUint32([]byte{kind}, uint32(4+len(body)))
-	return append(b, body...)
-}
 
 // FuzzForward: the client gets from an upstream what that has said, byte for byte up to
 // what is not whole, however the network cuts it.
 func FuzzForward(f *testing.F) {
-	f.Add(append(frame('T', "\x00\x00"), append(frame('D', strings.Repeat("x", 100)), frame('Z', "I")...)...), 3)
-	f.Add(append(frame('N', "SNOTICE\x00\x00"), frame('E', "SFATAL\x00VFATAL\x00C57P01\x00\x00")...), 1)
-	f.Add(append(frame('S', "client_encoding\x00LATIN1\x00"), frame('A', "\x00\x00\x00\x07c\x00p\x00")...), 5)
-	f.Add(append(frame('G', "\x00\x00\x00"), append(frame('C', "COPY 1\x00"), frame('Z', "E")...)...), 2)
+	f.Add(append(wiretest.Frame('T', "\x00\x00"), append(wiretest.Frame('D', strings.Repeat("x", 100)), wiretest.Frame('Z', "I")...)...), 3)
+	f.Add(append(wiretest.Frame('N', "SNOTICE\x00\x00"), wiretest.Frame('E', "SFATAL\x00VFATAL\x00C57P01\x00\x00")...), 1)
+	f.Add(append(wiretest.Frame('S', "client_encoding\x00LATIN1\x00"), wiretest.Frame('A', "\x00\x00\x00\x07c\x00p\x00")...), 5)
+	f.Add(append(wiretest.Frame('G', "\x00\x00\x00"), append(wiretest.Frame('C', "COPY 1\x00"), wiretest.Frame('Z', "E")...)...), 2)
 	f.Add([]byte("D\x00\x01\x00\x00"+strings.Repeat("y", 70000)), 4096)
 	f.Add([]byte{'Z', 0, 0, 0, 0, 'T', 0xFF, 0xFF, 0xFF, 0xFF}, 9)
 	f.Fuzz(func(t *testing.T, input []byte, cut int) {
-		client := newScript(nil, 1)
-		r := openConn(&pgconn.HijackedConn{Conn: newScript(input, cut), ParameterStatuses: map[string]string{}, PID: 7}, client)
+		client := wiretest.NewTape(nil, 1)
+		r := openConn(&pgconn.HijackedConn{Conn: wiretest.NewTape(input, cut), ParameterStatuses: map[string]string{}, PID: 7}, client)
 		if err := r.forward(); err == nil {
 			t.Error("an upstream that is gone is no error")
 		}
-		if got := client.out.Bytes(); !bytes.HasPrefix(input, got) {
+		if got := client.Written.Bytes(); !bytes.HasPrefix(input, got) {
 			t.Errorf("the client got %q of %q", got, input)
 		}
 	})
@@ -65,9 +37,9 @@ func FuzzForward(f *testing.F) {
 // FuzzReader: answers that the session looks at itself are the same however they are cut,
 // and what it passes on is whole.
 func FuzzReader(f *testing.F) {
-	f.Add(append(frame('T', "\x00\x00"), append(frame('D', "\x00\x01\x00\x00\x00\x01x"), frame('C', "SELECT 1\x00")...)...), uint8(3), true)
-	f.Add(append(frame('N', "SNOTICE\x00\x00"), append(frame('d', strings.Repeat("x", 300)), frame('E', "\x00")...)...), uint8(1), true)
-	f.Add(append(frame('D', ""), frame('D', strings.Repeat("x", 300))...), uint8(100), false)
+	f.Add(append(wiretest.Frame('T', "\x00\x00"), append(wiretest.Frame('D', "\x00\x01\x00\x00\x00\x01x"), wiretest.Frame('C', "SELECT 1\x00")...)...), uint8(3), true)
+	f.Add(append(wiretest.Frame('N', "SNOTICE\x00\x00"), append(wiretest.Frame('d', strings.Repeat("x", 300)), wiretest.Frame('E', "\x00")...)...), uint8(1), true)
+	f.Add(append(wiretest.Frame('D', ""), wiretest.Frame('D', strings.Repeat("x", 300))...), uint8(100), false)
 	f.Fuzz(func(t *testing.T, input []byte, cut uint8, bulk bool) {
 		for at := input; len(at) >= wire.FrameHeader; {
 			length := binary.BigEndian.Uint32(at[1:])
@@ -78,7 +50,7 @@ func FuzzReader(f *testing.F) {
 		}
 		read := func(cut int) (visited, passed string) {
 			client := &listener{}
-			conversation := NewConversation(openConn(&pgconn.HijackedConn{Conn: newScript(nil, 1)}, newScript(nil, 1)), client)
+			conversation := NewConversation(openConn(&pgconn.HijackedConn{Conn: wiretest.NewTape(nil, 1)}, wiretest.NewTape(nil, 1)), client)
 			var seen strings.Builder
 			r := reader{c: conversation, bulk: bulk, visit: func(kind byte, body []byte) error {
 				seen.WriteByte(kind)
