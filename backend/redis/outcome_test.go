@@ -237,8 +237,7 @@ func TestACopyOfARefusedClaimTakesNothingLater(t *testing.T) {
 
 func TestARequestThatArrivesAfterItsTimeDoesNothing(t *testing.T) {
 	s, _, link, o := linked(t)
-	o.Timeout = 200 * time.Millisecond
-	quick := open(t, second(t, o))
+	quick := hasty(t, o, 200*time.Millisecond)
 	mustClaim(t, s, "p", 1, 10, 9)
 	hold := make(chan struct{})
 	// No copy arrives, and no settling either.
@@ -258,7 +257,7 @@ func TestARequestThatArrivesAfterItsTimeDoesNothing(t *testing.T) {
 	if held == 0 {
 		t.Fatal("vacuous: nothing was held")
 	}
-	<-time.After(o.Timeout) // the copies' time is over then
+	<-time.After(quick.opts.Timeout) // the copies' time is over then
 	close(hold)
 	for _, d := range done[:held] {
 		<-d
@@ -301,8 +300,7 @@ func TestAStoppedRedisAppliesARepeatedCallOnce(t *testing.T) {
 
 func TestACallToAStoppedRedisIsInDoubtAndAppliedAtMostOnce(t *testing.T) {
 	s, server, _, o := linked(t)
-	o.Timeout = 200 * time.Millisecond
-	quick := open(t, second(t, o))
+	quick := hasty(t, o, 200*time.Millisecond)
 	mustClaim(t, quick, "p", 1, 10, 9)
 	server.Stop()
 	_, err := quick.Claim(t.Context(), scope, "p", 1, 10)
@@ -422,9 +420,8 @@ func TestAnAcquireThatIsAlwaysAnsweredTooLateIsUnavailable(t *testing.T) {
 
 func TestARedisThatIsGoneIsAnOutageAndNeverContention(t *testing.T) {
 	s, server, _, o := linked(t)
-	o.Timeout = 200 * time.Millisecond
 	o.URL = server.URL()
-	quick := open(t, second(t, o))
+	quick := hasty(t, o, 200*time.Millisecond)
 	token := mustAcquire(t, s, "k", time.Minute)
 	server.Kill()
 	for range 3 {
@@ -444,8 +441,7 @@ func TestARedisThatIsGoneIsAnOutageAndNeverContention(t *testing.T) {
 // A connection that dies amid its handshake has carried no request.
 func TestARedisThatNeverEndsTheHandshakeIsAnOutage(t *testing.T) {
 	s, _, link, o := linked(t)
-	o.Timeout = 400 * time.Millisecond
-	quick := open(t, second(t, o))
+	quick := hasty(t, o, 400*time.Millisecond)
 	withoutHeartbeat(quick)
 	withoutHeartbeat(s)
 	hangsUp, err := net.Listen("tcp", "127.0.0.1:0")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"errors"
 	"log/slog"
 	"path/filepath"
 	"strings"
@@ -66,6 +67,23 @@ func open(t testing.TB, o Options) *Store {
 		}
 	})
 	return s
+}
+
+// hasty opens a store whose calls have little time. Its first look at Redis has to end in that
+// time too, which it may not on a busy machine: it is waited for.
+func hasty(t testing.TB, o Options, timeout time.Duration) *Store {
+	t.Helper()
+	o.Timeout = timeout
+	s := open(t, second(t, o))
+	for end := time.Now().Add(30 * time.Second); ; {
+		_, err := s.Restock(t.Context(), scope, rand.Text(), 1)
+		if errors.Is(err, backend.ErrNoPool) {
+			return s
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the store has not looked at Redis: %v", err)
+		}
+	}
 }
 
 // second is o for another proxy.
