@@ -198,6 +198,52 @@ func TestACopyOfAReleasedAcquireGrantsNothingLater(t *testing.T) {
 	mustAcquire(t, other, "k", time.Minute)
 }
 
+// The first copy is granted the lease, the second is on its way, and the caller has its answer from a
+// third one or from settling. The lease is released, and only then the second copy arrives: it is newer than the
+// one that was granted, and nobody waits for it.
+func TestACopyBetweenTheGrantAndTheAnswerGrantsNothingLater(t *testing.T) {
+	for name, answer := range map[string]*script{"answered by a third copy": acquireScript, "settled": settleScript} {
+		t.Run(name, func(t *testing.T) {
+			s := open(t, options(t, redistest.URL(t)))
+			warm(t, s)
+			id := keyOf(s.opts.Namespace, lockKind, scope, "k")
+			first := s.clock.now() + time.Minute.Microseconds()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			send := func(sc *script, copied string, notAfter int64) reply {
+				t.Helper()
+				r, err := s.attempt(ctx, &call{key: id}, func(s *Store, addr string) (*request, error) {
+					args := []any{"0", 0}
+					if sc == acquireScript {
+						e, err := s.watch.grants(addr)
+						if err != nil {
+							return nil, err
+						}
+						args = []any{60_000, 60_000, e.floor, e.earliest, e.judged, 60_000}
+					}
+					return &request{script: sc, key: id, args: append([]any{"nonce", notAfter, copied}, args...)}, nil
+				}, nil, true, false)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return r
+			}
+			granted := send(acquireScript, "0", first)
+			told := send(answer, "1", first+2)
+			if granted.word != "GRANTED" || !told.changed() {
+				t.Fatalf("granted %v, told %v", granted, told)
+			}
+			if ok, err := s.Release(t.Context(), scope, "k", granted.int(0)); !ok || err != nil {
+				t.Fatal(ok, err)
+			}
+			if r := send(acquireScript, "1", first+1); r.word != "GIVENUP" {
+				t.Errorf("a copy that nobody waits for was answered %v, want GIVENUP", r)
+			}
+			mustAcquire(t, s, "k", time.Minute)
+		})
+	}
+}
+
 // The retry is refused since nothing may be granted yet; the first copy arrives when it may.
 func TestACopyOfAnEarlyAcquireGrantsNothingLater(t *testing.T) {
 	server, clock := redistest.StartWithClock(t, redistest.AOFAlways)

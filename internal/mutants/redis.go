@@ -28,6 +28,8 @@ var redis = &suite{
 		{"nonce new per retry", "call.go", "	c.notAfter = s.clock.now() +", "	c.nonce = s.nonce()\n	c.notAfter = s.clock.now() +", repeated},
 		{"nonce expired early", "lua/prelude.lua", "local ORPHAN_US = 60000000", "local ORPHAN_US = -1000000000", "Dropped$"},
 		{"nonce of a repeated call dropped by the next one", "call.go", "if !c.copied && r.changed() {", "if r.changed() {", "OtherCalls"},
+		{"a copy between the grant and the answer is a new call", "lua/acquire.lua", "if less(said[1], not_after) then\n", "if false then\n", "BetweenTheGrant"},
+		{"a copy that is newer than what was settled is a new call", "lua/settle.lua", "        redis.call('HSET', key, record, not_after .. ' GRANTED ' .. said[3] .. ' ' .. said[4])\n", "", "BetweenTheGrant"},
 		{"answered nonces never dropped", "lua/prelude.lua", "for i = from, #ARGV do redis.call('HDEL', key, '!' .. ARGV[i]) end", "", "RecordStays"},
 		{"orphans never dropped", "lua/prelude.lua", "if until_us + ORPHAN_US < tonumber(now) then", "if false then", "NobodyComes"},
 		{"refused answers of retries not kept", "lua/prelude.lua", "if not copied then return", "if true then return", "CopyOfA"},

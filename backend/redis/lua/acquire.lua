@@ -13,8 +13,17 @@ if answer then
     local said = words(answer)
     if said[2] == 'x' then return {'GIVENUP', now} end
     if said[2] ~= 'GRANTED' then return {said[2], now, said[3]} end
-    if held and said[3] == last then return {'GRANTED', now, said[3], said[4]} end
-    -- A lease that is over is never handed out again. A newer copy than the one that was granted it is
+    if held and said[3] == last then
+        -- Between the copy that was granted the lease and this one there may be others on their way. From now on
+        -- they are older than the one that was answered.
+        if less(said[1], not_after) then
+            local refused = refusal()
+            if refused then return refused end
+            redis.call('HSET', key, record, not_after .. ' GRANTED ' .. said[3] .. ' ' .. said[4])
+        end
+        return {'GRANTED', now, said[3], said[4]}
+    end
+    -- A lease that is over is never handed out again. A newer copy than the one that was answered is
     -- waited for, and is a new call; an older one is not: its caller may have had the lease, and released it.
     if not less(said[1], not_after) then return {'GIVENUP', now} end
 end

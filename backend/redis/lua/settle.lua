@@ -24,7 +24,11 @@ if said[2] == 'x' then return {'NOTHING', now} end
 
 if said[2] == 'GRANTED' then
     local held = said[3] == last and live(retention)
-    if held and not undo then return {'WAS', now, said[2], said[3], said[4]} end
+    if held and not undo then
+        -- not_after is that of the newest copy, so that no copy is newer than the answer.
+        redis.call('HSET', key, record, not_after .. ' GRANTED ' .. said[3] .. ' ' .. said[4])
+        return {'WAS', now, said[2], said[3], said[4]}
+    end
     redis.call('HSET', key, record, gone)
     if held then free(retention) end
     return {'UNDONE', now}
