@@ -75,7 +75,11 @@ func (w *watch) about(addr string) (evidence, error) {
 		w.lookNow()
 		return evidence{}, errUnjudged
 	}
-	return evidence{epoch: w.epoch.Load(), judged: judged, create: w.create, floor: w.clock.floor(), earliest: w.earliest}, nil
+	e := evidence{epoch: w.epoch.Load(), judged: judged, create: w.create, floor: max(w.clock.floor(), w.state.Earliest)}
+	if time.Now().Before(w.state.Early) {
+		e.earliest = w.state.Earliest
+	}
+	return e, nil
 }
 
 // longest is the longest lease that any proxy may ever have granted. One that is longer was written by somebody else.

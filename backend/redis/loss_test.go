@@ -88,6 +88,29 @@ func TestNothingIsGrantedAfterARestartUntilTheClockIsPastEveryToken(t *testing.T
 	}
 }
 
+// A clock that was a century ahead for a moment, and is right again when Redis is restarted, is not waited for until
+// then. Tokens go on above all that may have been granted.
+func TestAClockThatWasFarAheadIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	server, clock := redistest.StartWithClock(t, redistest.AOFAlways)
+	o := options(t, server.URL())
+	o.MaxClockSkew, o.MaxTTL = 2*time.Second, 3*time.Second
+	s := open(t, o)
+	clock.Step(100 * 365 * 24 * time.Hour)
+	ahead := mustAcquire(t, s, "ahead", time.Second)
+	clock.Step(0)
+	server.Kill()
+	server.Restart()
+	reachable(t, s)
+	eventually(t, "locks are granted again", func() bool {
+		g, err := s.Acquire(t.Context(), scope, "k", time.Second)
+		if g.Acquired && g.Token < ahead+o.MaxClockSkew.Microseconds() {
+			t.Fatalf("token %d, another proxy may have been granted those up to %v after %d", g.Token, o.MaxClockSkew, ahead)
+		}
+		return err == nil && g.Acquired
+	})
+}
+
 func TestAKilledRedisWithoutAOFStopsInventoryUntilAdopt(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.RDBOnly)

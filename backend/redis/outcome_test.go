@@ -252,7 +252,7 @@ func TestACopyOfAnEarlyAcquireGrantsNothingLater(t *testing.T) {
 	other := open(t, second(t, o))
 	const early = 20 * time.Second // more than the retry takes, less than the copies may take
 	s.watch.mu.Lock()
-	s.watch.earliest = time.Now().Add(early).UnixMicro()
+	s.watch.state.Earliest, s.watch.state.Early = time.Now().Add(early).UnixMicro(), time.Now().Add(time.Hour)
 	s.watch.mu.Unlock()
 	arrive := holdingBack(t, link, func() {
 		if g, err := s.Acquire(t.Context(), scope, "k", time.Minute); !errors.Is(err, backend.ErrUnavailable) || g.Acquired {

@@ -28,6 +28,10 @@ type state struct {
 	Beats map[string]beatState `json:"beats"`
 	// Floor is what every token has to be above.
 	Floor int64 `json:"floor"`
+	// Earliest is the server time before which nothing is granted, and what every token has to be above then.
+	Earliest int64 `json:"earliest,omitempty"`
+	// Early is when that is waited for no longer: the server's time was far ahead, and is right again.
+	Early time.Time `json:"early,omitzero"`
 	// Seen is when Nodes, the masters by address, were looked at.
 	Seen  time.Time       `json:"seen"`
 	Nodes map[string]node `json:"nodes"`
@@ -69,7 +73,7 @@ func readState(path, namespace string) (state, error) {
 		return state{}, fmt.Errorf("state file %s is of the namespace %q, not of %q: each needs its own file", path, old.Namespace, namespace)
 	}
 	if old.Floor >= backend.MaxToken {
-		old.Floor = 0 // of a clock that was wrong, kept by a version that believed it
+		old.Floor, old.Earliest = 0, 0 // of a clock that was wrong, kept by a version that believed it
 	}
 	return old, nil
 }

@@ -54,6 +54,27 @@ func TestThePauseOutlivesTheProxy(t *testing.T) {
 	expectStopped(t, again)
 }
 
+// Other proxies may have been granted tokens just before a restart of Redis that this one does not know of. One that
+// is started again right after must wait for the clock to pass them all the same.
+func TestThatNothingIsGrantedYetOutlivesTheProxy(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.AOFAlways)
+	o := options(t, server.URL())
+	o.MaxClockSkew = time.Hour
+	s := open(t, o)
+	mustAcquire(t, s, "before", time.Minute)
+	withoutHeartbeat(s)
+	server.Kill()
+	server.Restart()
+	if err := s.beat(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	again := open(t, asItIs(t, o))
+	if g, err := again.Acquire(t.Context(), scope, "k", time.Minute); !errors.Is(err, backend.ErrUnavailable) || !strings.Contains(err.Error(), "past every token") {
+		t.Fatalf("the same proxy after kill -9: Acquire = %+v, %v; want ErrUnavailable until the clock is past every token", g, err)
+	}
+}
+
 // What a call notices is saved before it is told.
 func TestALossThatACallNoticesIsSavedBeforeItIsTold(t *testing.T) {
 	t.Parallel()

@@ -35,7 +35,6 @@ type watch struct {
 	sealed    string            // what moves the name space; "": nothing
 	maxTTL    time.Duration     // the greatest that any proxy ever had
 	policies  []string          // of maxmemory, that may evict pools
-	earliest  int64             // server time before which nothing is granted
 	paused    time.Time         // until when nothing is granted since state was lost
 	adopted   func()            // told when the operator has accepted the state
 }
@@ -48,10 +47,16 @@ func newWatch(o *Options, s state, clock *serverClock) *watch {
 		w.state.Beats = make(map[string]beatState)
 	}
 	// Whatever this machine's clock says, no lease that was lost runs for longer than from now.
-	if w.paused = s.Paused; time.Until(w.paused) > w.maxTTL {
-		w.paused = time.Now().Add(w.maxTTL)
-	}
+	w.paused = sooner(s.Paused, time.Now().Add(w.maxTTL))
+	w.state.Early = sooner(s.Early, time.Now().Add(w.maxTTL+w.opts.MaxClockSkew))
 	return w
+}
+
+func sooner(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }
 
 // lookNow has the heartbeat look without waiting for its time.
@@ -184,7 +189,7 @@ func (w *watch) saw(samples map[string]sample, failed map[string]bool) {
 	maps.DeleteFunc(w.judged, func(addr, _ string) bool { _, ok := nodes[addr]; return !ok })
 	if changed {
 		w.epoch.Add(1)
-		w.earliest = w.clock.floor() + w.opts.MaxClockSkew.Microseconds()
+		w.state.Earliest, w.state.Early = w.clock.floor()+w.opts.MaxClockSkew.Microseconds(), time.Now().Add(w.maxTTL+w.opts.MaxClockSkew)
 		w.log.Warn("redis is another process or has another history than before", "masters", slices.Sorted(maps.Keys(samples)))
 	}
 }
