@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -101,22 +102,22 @@ func TestDamagedStoreIsRefused(t *testing.T) {
 		}
 	}
 	for name, damage := range map[string]func(t *testing.T, dir string){
-		"no manifest":          remove("MANIFEST-*"),
-		"no marker":            remove("marker.manifest*"),
-		"no log":               remove("*.log"),
-		"no ledger":            remove(ledgerName),
-		"no tables":            remove("*.sst"),
-		"a changed table":      func(t *testing.T, dir string) { flip(t, glob(t, dir, "*.sst")[0], 5) },
-		"a later format":       set(formatKey, []byte("3")),
-		"no format":            set(formatKey, nil),
-		"a short lease":        set([]byte("lx"), []byte("short")),
-		"a lease beyond token": set([]byte("lx"), appendLease(nil, leaseRecord{token: backend.MaxToken, deadline: 1, ttl: 1})),
-		"a negative lease":     set([]byte("lx"), appendLease(nil, leaseRecord{token: 1, deadline: 1, ttl: -1})),
-		"a long lease":         set([]byte("lx"), append(appendLease(nil, leaseRecord{token: 1}), 0)),
-		"a short pool":         set([]byte("px"), []byte("short")),
-		"a negative pool":      set([]byte("px"), appendInt(nil, -1)),
-		"a negative ceiling":   set(ceilingKey, appendInt(nil, -1)),
-		"an unknown record":    set([]byte("x"), nil),
+		"no manifest":           remove("MANIFEST-*"),
+		"no marker":             remove("marker.manifest*"),
+		"no log":                remove("*.log"),
+		"no ledger":             remove(ledgerName),
+		"no tables":             remove("*.sst"),
+		"a changed table":       func(t *testing.T, dir string) { flip(t, glob(t, dir, "*.sst")[0], 5) },
+		"a format that is none": set(formatKey, []byte("2.0")),
+		"no format":             set(formatKey, nil),
+		"a short lease":         set([]byte("lx"), []byte("short")),
+		"a lease beyond token":  set([]byte("lx"), appendLease(nil, leaseRecord{token: backend.MaxToken, deadline: 1, ttl: 1})),
+		"a negative lease":      set([]byte("lx"), appendLease(nil, leaseRecord{token: 1, deadline: 1, ttl: -1})),
+		"a long lease":          set([]byte("lx"), append(appendLease(nil, leaseRecord{token: 1}), 0)),
+		"a short pool":          set([]byte("px"), []byte("short")),
+		"a negative pool":       set([]byte("px"), appendInt(nil, -1)),
+		"a negative ceiling":    set(ceilingKey, appendInt(nil, -1)),
+		"an unknown record":     set([]byte("x"), nil),
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, s := realFolder(t)
@@ -134,6 +135,23 @@ func TestDamagedStoreIsRefused(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A folder of a newer version is not damaged, and nothing in it is missing for repair.
+func TestANewerStoreIsRefusedAndLeftAlone(t *testing.T) {
+	dir, s := realFolder(t)
+	claim(t, s, "pool", 1, 10)
+	if err := errors.Join(s.journal.db.Set(formatKey, []byte("17"), pebble.Sync), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := Open(dir, Options{}); !errors.Is(err, ErrNewer) || errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "its format is 17, and this version reads those up to "+formatVersion) {
+			t.Errorf("Open = %v, want ErrNewer with both formats", err)
+		}
+		if report, err := Repair(dir, true, slog.New(slog.DiscardHandler)); !errors.Is(err, ErrNewer) || report.Kept != "" {
+			t.Errorf("Repair = %+v, %v; want ErrNewer", report, err)
+		}
 	}
 }
 

@@ -20,6 +20,8 @@ var (
 	// ErrDamaged: the folder does not hold all that was once acknowledged. Nothing
 	// is repaired.
 	ErrDamaged = errors.New("the lock store is damaged")
+	// ErrNewer: a newer version of the program has written the folder. Nothing in it was changed.
+	ErrNewer = errors.New("the lock store is of a newer version of the program")
 )
 
 // Open makes a durable store of the data folder dir, which it creates if need
@@ -41,7 +43,7 @@ var (
 // Acquire fails with backend.ErrPaused until they are over, Options.MaxTTL after the
 // first start at the least, and after another one if the machine was restarted meanwhile.
 //
-// It fails with ErrInUse, ErrDamaged, ErrSealed, or what the system says.
+// It fails with ErrInUse, ErrDamaged, ErrNewer, ErrSealed, or what the system says.
 func Open(dir string, opts Options) (*Store, error) {
 	opts = opts.onDisk()
 	home, err := lockFolder(opts.disk, dir)
@@ -193,6 +195,8 @@ func whyNot(path string, err error) error {
 	switch {
 	case errors.Is(err, ErrDamaged):
 		return err
+	case errors.Is(err, ErrNewer):
+		return fmt.Errorf("cannot open %s: %w", path, err)
 	case errors.Is(err, errPart):
 		return fmt.Errorf("%s %w: take another one", path, errPart)
 	}

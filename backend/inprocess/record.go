@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"raisinproxy/backend"
@@ -34,6 +35,18 @@ const (
 	formatVersion    = "2"
 	unledgeredFormat = "1"
 )
+
+// checkFormat says why a store of a format cannot be read.
+func checkFormat(format string) error {
+	if format == formatVersion || format == unledgeredFormat {
+		return nil
+	}
+	// Formats are numbers, so what is none was never written.
+	if number, err := strconv.Atoi(format); err == nil && strconv.Itoa(number) == format && number > 0 {
+		return fmt.Errorf("%w: its format is %s, and this version reads those up to %s", ErrNewer, format, formatVersion)
+	}
+	return fmt.Errorf("%w: the format %q", errRecord, format)
+}
 
 // leaseRecord is a lease on disk.
 type leaseRecord struct {

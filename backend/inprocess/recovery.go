@@ -158,8 +158,10 @@ func (r *recovery) readHead(db *pebble.DB, whole bool) error {
 		return err
 	case format == "" && whole:
 		return fmt.Errorf("%w: its first records are missing", errRecord)
-	case format != "" && format != formatVersion && format != unledgeredFormat:
-		return fmt.Errorf("its format is %q, and this version of the program reads %q", format, formatVersion)
+	case format != "":
+		if err := checkFormat(format); err != nil {
+			return err
+		}
 	}
 	then, err := readMeta(db, bootKey)
 	r.sameBoot = then == r.boot

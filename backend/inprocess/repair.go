@@ -33,8 +33,8 @@ type RepairReport struct {
 // takes its place: what was changed by lost records is as it was before them, so units
 // may be sold again and leases be held that were given back.
 //
-// It fails with ErrInUse, with ErrDamaged if nothing can be read, or with what the
-// system says; then the folder is where it was.
+// It fails with ErrInUse, with ErrDamaged if nothing can be read, with ErrNewer, or with
+// what the system says; then the folder is where it was.
 func Repair(dir string, inPlace bool, log *slog.Logger) (report RepairReport, err error) {
 	if _, err := os.Stat(dir); err != nil {
 		return report, err
@@ -90,6 +90,9 @@ func salvage(home *folder, log *slog.Logger) (*salvaged, error) {
 		return s, err
 	}
 	first := s.read(scratch, log)
+	if errors.Is(first, ErrNewer) {
+		return s, whyNot(home.path, first) // what this version cannot read is not missing
+	}
 	if first == nil {
 		return s, nil
 	}
@@ -207,6 +210,9 @@ func (s *salvaged) read(scratch *folder, log *slog.Logger) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
+	if format, err := readMeta(db, formatKey); err == nil && errors.Is(checkFormat(format), ErrNewer) {
+		return checkFormat(format)
+	}
 	return errors.Join(s.readRecords(db, (*pebble.Iterator).First, (*pebble.Iterator).Next), s.readRecords(db, (*pebble.Iterator).Last, (*pebble.Iterator).Prev))
 }
 
