@@ -212,7 +212,18 @@ func (s *Store) repeat(ctx context.Context, c *call, next nextCopy) (reply, erro
 		case <-time.After(pause/2 + rand.N(pause/2)): //nolint:gosec // spreads retries
 			pause = min(2*pause, 100*time.Millisecond)
 		}
+		if c.script != nil && !c.copied && s.tooLate(ctx) {
+			return reply{}, last
+		}
 	}
+}
+
+// tooLate tells whether there is hardly time left for an answer. A call all of whose copies
+// have been refused did nothing for certain; with one more that nobody waits for to the end it
+// would be in doubt.
+func (s *Store) tooLate(ctx context.Context) bool {
+	end, ok := ctx.Deadline()
+	return ok && time.Until(end) < s.opts.answerTime()
 }
 
 // unjudged is for a script that found another server than the call was to be sent to, or one without its

@@ -114,6 +114,9 @@ func (o *Options) settlingTime() time.Duration { return o.Timeout / 4 }
 // a connection that died silently leaves time for another one.
 func (o *Options) attemptTime() time.Duration { return o.sendingTime() / 2 }
 
+// answerTime is what an answer may take: no further copy is sent with less time left.
+func (o *Options) answerTime() time.Duration { return o.sendingTime() / 16 }
+
 // milliseconds rounds up: a lease is never shorter than what was asked for.
 func milliseconds(d time.Duration) int64 {
 	ms := int64(d / time.Millisecond)

@@ -158,7 +158,7 @@ func demoted(t *testing.T, timeout time.Duration) (s *Store, link *redistest.Lin
 // refuses every copy of a call, so that nothing was done is certain.
 func TestADemotedMasterAnswersNothing(t *testing.T) {
 	t.Parallel()
-	s, _, token := demoted(t, 6*time.Second) // so that no answer is late
+	s, _, token := demoted(t, 12*time.Second) // so that no answer is late, not even to the last copy
 	var calls sync.WaitGroup
 	expectOutageOf := func(name string, call func() error) {
 		calls.Go(func() {
