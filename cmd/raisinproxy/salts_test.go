@@ -50,7 +50,7 @@ func TestSaltsSurviveARestart(t *testing.T) {
 			for i := range salts {
 				p := start(t, "main", "--config", filepath.Join(dir, "raisin.toml"))
 				salts[i] = saltOf(t, p.await(t, "listening")["address"].(string), "mallory")
-				p.cmd.Process.Signal(syscall.SIGTERM)
+				p.Signal(syscall.SIGTERM)
 				if rest, code := p.end(t); code != 0 {
 					t.Fatalf("exit %d\n%s", code, rest)
 				}

@@ -125,7 +125,7 @@ func TestUpstreamAway(t *testing.T) {
 			t.Errorf("the client is told %v", err)
 		}
 	}
-	p.cmd.Process.Signal(syscall.SIGTERM)
+	p.Signal(syscall.SIGTERM)
 	rest, _ := p.end(t)
 	if strings.Contains(rest, `"msg":"the upstream cannot be reached`) {
 		t.Errorf("the log tells it again:\n%s", rest)

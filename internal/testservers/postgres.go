@@ -40,7 +40,7 @@ const keeperScript = `cat; "$1/pg_ctl" -D "$2/data" -m immediate -w stop; rm -rf
 
 // StartPostgres makes a PostgreSQL of the programs of this machine, with a folder of its
 // own, and returns when it accepts connections.
-func StartPostgres(ctx context.Context, o *PostgresOptions) (*Postgres, error) {
+func StartPostgres(ctx context.Context, o PostgresOptions) (*Postgres, error) {
 	bin, err := FindPostgres()
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func StartPostgres(ctx context.Context, o *PostgresOptions) (*Postgres, error) {
 	if err = s.initialize(ctx, o, bin, as); err == nil {
 		s.Process, err = OnFreePort(func(port int) (*Process, error) {
 			s.Port = port
-			return StartReady(ctx, &Options{
+			return StartReady(ctx, Options{
 				Path: filepath.Join(bin, "postgres"), Args: []string{"-D", s.data(), "-p", strconv.Itoa(port)},
 				Dir: s.dir, As: as, Orphaned: syscall.SIGQUIT,
 			}, s.accepts)
@@ -87,9 +87,9 @@ func newPostgres(bin, superuser string, as *syscall.Credential) (*Postgres, erro
 
 func (s *Postgres) data() string { return filepath.Join(s.dir, "data") }
 
-func (s *Postgres) initialize(ctx context.Context, o *PostgresOptions, bin string, as *syscall.Credential) error {
+func (s *Postgres) initialize(ctx context.Context, o PostgresOptions, bin string, as *syscall.Credential) error {
 	args := []string{"-D", s.data(), "-A", "trust", "-U", o.Superuser, "-E", "UTF8", "--locale=C"}
-	err := run(ctx, &Options{Path: filepath.Join(bin, "initdb"), Args: append(args, o.InitArgs...), Dir: s.dir, As: as})
+	err := run(ctx, Options{Path: filepath.Join(bin, "initdb"), Args: append(args, o.InitArgs...), Dir: s.dir, As: as})
 	if err != nil {
 		return err
 	}

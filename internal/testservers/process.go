@@ -36,32 +36,30 @@ type Process struct {
 	command *exec.Cmd
 	stop    syscall.Signal
 	log     *Log
-	over    context.Context // done when it has ended and all that it printed is in the log
-	err     error           // how it ended
+	done    chan struct{} // closed when it has ended and all that it printed is in the log
+	err     error         // how it ended
 }
 
 // Start starts a program.
-func Start(o *Options) (*Process, error) {
-	p := &Process{command: exec.Command(o.Path, o.Args...), stop: cmp.Or(o.Stop, syscall.SIGTERM), log: newLog()}
+func Start(o Options) (*Process, error) {
+	p := &Process{command: exec.Command(o.Path, o.Args...), stop: cmp.Or(o.Stop, syscall.SIGTERM), log: newLog(), done: make(chan struct{})}
 	p.command.Dir, p.command.Env = o.Dir, append(os.Environ(), o.Env...)
 	p.command.Stdout, p.command.Stderr = p.log, p.log
 	p.command.WaitDelay = 5 * time.Second // for children that outlive it
 	// A group of its own: an interrupt from the terminal is for this process, which stops its servers in order.
 	p.command.SysProcAttr = &syscall.SysProcAttr{Credential: o.As, Setpgid: true}
 	endWithParent(p.command.SysProcAttr, cmp.Or(o.Orphaned, syscall.SIGKILL))
-	var ended context.CancelFunc
-	p.over, ended = context.WithCancel(context.Background())
 	started := make(chan error)
-	go p.run(started, ended)
+	go p.run(started)
 	return p, <-started
 }
 
 // run stays on one thread while the program runs: to the kernel, the thread that started
 // it is its parent.
-func (p *Process) run(started chan<- error, ended func()) {
+func (p *Process) run(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	defer ended()
+	defer close(p.done)
 	err := p.command.Start()
 	started <- err
 	if err == nil {
@@ -77,7 +75,7 @@ func (p *Process) Pid() int { return p.command.Process.Pid }
 func (p *Process) Log() *Log { return p.log }
 
 // Done is closed when it has ended.
-func (p *Process) Done() <-chan struct{} { return p.over.Done() }
+func (p *Process) Done() <-chan struct{} { return p.done }
 
 // Signal sends it a signal.
 func (p *Process) Signal(s syscall.Signal) error { return p.command.Process.Signal(s) }
@@ -119,7 +117,7 @@ func (p *Process) Stop(ctx context.Context) error {
 func (p *Process) String() string { return filepath.Base(p.command.Path) }
 
 // run runs a program to its end, which has to be a good one.
-func run(ctx context.Context, o *Options) error {
+func run(ctx context.Context, o Options) error {
 	p, err := Start(o)
 	if err != nil {
 		return err

@@ -4,18 +4,19 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
+	"net/netip"
 )
 
 // Proxy is a raisinproxy that listens.
 type Proxy struct {
 	*Process
 	Address string
+	Port    int
 }
 
 // StartProxy returns when the proxy says in its log where it listens: port 0 in its
 // configuration is a free one.
-func StartProxy(ctx context.Context, o *Options) (*Proxy, error) {
+func StartProxy(ctx context.Context, o Options) (*Proxy, error) {
 	process, err := Start(o)
 	if err != nil {
 		return nil, err
@@ -23,10 +24,9 @@ func StartProxy(ctx context.Context, o *Options) (*Proxy, error) {
 	p := &Proxy{Process: process}
 	return p, p.Ready(ctx, func(context.Context) error {
 		p.Address = addressIn(p.Log().String())
-		if p.Address == "" {
-			return errors.New("it has not said where it listens")
-		}
-		return nil
+		where, err := netip.ParseAddrPort(p.Address)
+		p.Port = int(where.Port())
+		return err
 	})
 }
 

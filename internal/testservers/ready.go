@@ -11,7 +11,7 @@ import (
 var errEnded = errors.New("it has ended")
 
 // StartReady starts a program and returns when it is ready, as Ready says.
-func StartReady(ctx context.Context, o *Options, probe func(context.Context) error) (*Process, error) {
+func StartReady(ctx context.Context, o Options, probe func(context.Context) error) (*Process, error) {
 	p, err := Start(o)
 	if err != nil {
 		return nil, err
@@ -22,10 +22,7 @@ func StartReady(ctx context.Context, o *Options, probe func(context.Context) err
 // Ready returns when probe succeeds. A program that ends before, or does not become
 // ready, is killed, and the error has the end of its log.
 func (p *Process) Ready(ctx context.Context, probe func(context.Context) error) error {
-	alive, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer context.AfterFunc(p.over, func() { cancel(errEnded) })()
-	err := Await(alive, probe)
+	err := await(ctx, p.done, probe)
 	if err != nil {
 		p.Kill()
 		err = fmt.Errorf("%s is not ready: %w\n%s", p, err, p.log.Tail())
@@ -35,7 +32,10 @@ func (p *Process) Ready(ctx context.Context, probe func(context.Context) error) 
 
 // Await returns when probe succeeds, which it tries again and again: servers do not tell
 // when they are ready.
-func Await(ctx context.Context, probe func(context.Context) error) error {
+func Await(ctx context.Context, probe func(context.Context) error) error { return await(ctx, nil, probe) }
+
+// await gives up when ended is closed.
+func await(ctx context.Context, ended <-chan struct{}, probe func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	again := time.NewTicker(10 * time.Millisecond)
@@ -47,8 +47,10 @@ func Await(ctx context.Context, probe func(context.Context) error) error {
 		}
 		select {
 		case <-again.C:
+		case <-ended:
+			return fmt.Errorf("%w (%w)", errEnded, err)
 		case <-ctx.Done():
-			return fmt.Errorf("%w (%w)", context.Cause(ctx), err)
+			return fmt.Errorf("%w (%w)", ctx.Err(), err)
 		}
 	}
 }

@@ -30,12 +30,11 @@ type Redis struct {
 
 // StartRedis returns when the server answers, if only that it is loading what is in its
 // folder.
-func StartRedis(ctx context.Context, o *RedisOptions) (*Redis, error) {
+func StartRedis(ctx context.Context, o RedisOptions) (*Redis, error) {
 	if o.Port == 0 {
 		return OnFreePort(func(port int) (*Redis, error) {
-			on := *o
-			on.Port = port
-			return StartRedis(ctx, &on)
+			o.Port = port
+			return StartRedis(ctx, o)
 		})
 	}
 	config := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %s\nunixsocket %s\n", o.Port, o.Dir, RedisSocket(o.Dir))
@@ -46,7 +45,7 @@ func StartRedis(ctx context.Context, o *RedisOptions) (*Redis, error) {
 	if err := os.WriteFile(file, []byte(config+strings.Join(o.Lines, "\n")+"\n"), 0o600); err != nil {
 		return nil, err
 	}
-	p, err := StartReady(ctx, &Options{
+	p, err := StartReady(ctx, Options{
 		Path: cmp.Or(o.Program, "redis-server"), Args: append([]string{file}, o.Args...), Env: o.Env, Stop: syscall.SIGKILL,
 	}, func(ctx context.Context) error { return answers(ctx, RedisSocket(o.Dir)) })
 	if err != nil {

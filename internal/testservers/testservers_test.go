@@ -23,11 +23,11 @@ func TestMain(m *testing.M) {
 		goleak.VerifyTestMain(m)
 		return
 	}
-	server, err := StartPostgres(context.Background(), &PostgresOptions{Superuser: "parent", InitArgs: []string{"--no-sync"}})
+	server, err := StartPostgres(context.Background(), PostgresOptions{Superuser: "parent", InitArgs: []string{"--no-sync"}})
 	if err != nil {
 		panic(err)
 	}
-	child, err := Start(&Options{Path: "sleep", Args: []string{"600"}})
+	child, err := Start(Options{Path: "sleep", Args: []string{"600"}})
 	if err != nil {
 		panic(err)
 	}
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 // shell runs a script that says "up" at some time, and waits for that.
 func shell(t *testing.T, script string) *Process {
 	t.Helper()
-	p, err := Start(&Options{Path: "sh", Args: []string{"-c", script}})
+	p, err := Start(Options{Path: "sh", Args: []string{"-c", script}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,13 +59,13 @@ func (p *Process) hasSaid(text string) func(context.Context) error {
 }
 
 func TestAProgramThatIsNotThere(t *testing.T) {
-	if _, err := Start(&Options{Path: "/no/such/program"}); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := Start(Options{Path: "/no/such/program"}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestAProgramEndsBeforeItIsReady(t *testing.T) {
-	p, err := StartReady(t.Context(), &Options{Path: "sh", Args: []string{"-c", "echo no room >&2; exit 3"}},
+	p, err := StartReady(t.Context(), Options{Path: "sh", Args: []string{"-c", "echo no room >&2; exit 3"}},
 		func(context.Context) error { return errors.New("no answer") })
 	if !errors.Is(err, errEnded) || !strings.Contains(err.Error(), "sh is not ready: it has ended (no answer)\nno room") {
 		t.Errorf("the error is %v", err)
@@ -77,7 +77,7 @@ func TestAProgramEndsBeforeItIsReady(t *testing.T) {
 
 func TestAProgramThatDoesNotBecomeReadyIsKilled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	p, err := StartReady(ctx, &Options{Path: "sleep", Args: []string{"600"}}, func(context.Context) error {
+	p, err := StartReady(ctx, Options{Path: "sleep", Args: []string{"600"}}, func(context.Context) error {
 		cancel()
 		return errors.New("no answer")
 	})
@@ -139,7 +139,7 @@ func TestAPortThatSomebodyElseTook(t *testing.T) {
 		t.Skip("-short: it needs a Redis")
 	}
 	start := func(port int) (*Redis, error) {
-		s, err := StartRedis(t.Context(), &RedisOptions{Dir: t.TempDir(), Port: port})
+		s, err := StartRedis(t.Context(), RedisOptions{Dir: t.TempDir(), Port: port})
 		if err == nil {
 			t.Cleanup(s.Kill)
 		}
@@ -169,7 +169,7 @@ func TestPostgresLeavesNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it needs a PostgreSQL")
 	}
-	s, err := StartPostgres(t.Context(), &PostgresOptions{Superuser: "somebody", Settings: "fsync = off\n", InitArgs: []string{"--no-sync"}})
+	s, err := StartPostgres(t.Context(), PostgresOptions{Superuser: "somebody", Settings: "fsync = off\n", InitArgs: []string{"--no-sync"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func TestPostgresLeavesNothing(t *testing.T) {
 	if _, err := os.Stat(s.dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the folder: %v", err)
 	}
-	s, err = StartPostgres(t.Context(), &PostgresOptions{Superuser: "somebody", Settings: "no_such_setting = 1\n", InitArgs: []string{"--no-sync"}})
+	s, err = StartPostgres(t.Context(), PostgresOptions{Superuser: "somebody", Settings: "no_such_setting = 1\n", InitArgs: []string{"--no-sync"}})
 	if !errors.Is(err, errEnded) || !strings.Contains(err.Error(), "no_such_setting") {
 		t.Errorf("%v, %v", s, err)
 	}
@@ -189,7 +189,7 @@ func TestServersEndWithAParentThatIsKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it needs a PostgreSQL")
 	}
-	parent, err := Start(&Options{Path: os.Args[0], Env: []string{asParent + "=1"}})
+	parent, err := Start(Options{Path: os.Args[0], Env: []string{asParent + "=1"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +206,7 @@ func TestServersEndWithAParentThatIsKilled(t *testing.T) {
 	for _, path := range []string{dir, "/proc/" + strconv.Itoa(server), "/proc/" + strconv.Itoa(child)} {
 		if err := Await(t.Context(), func(context.Context) error {
 			if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("%s is there: %v", path, err)
+				return errors.New(path + " is still there")
 			}
 			return nil
 		}); err != nil {
