@@ -32,7 +32,9 @@ func (p *Process) Ready(ctx context.Context, probe func(context.Context) error) 
 
 // Await returns when probe succeeds, which it tries again and again: servers do not tell
 // when they are ready.
-func Await(ctx context.Context, probe func(context.Context) error) error { return await(ctx, nil, probe) }
+func Await(ctx context.Context, probe func(context.Context) error) error {
+	return await(ctx, nil, probe)
+}
 
 // await gives up when ended is closed.
 func await(ctx context.Context, ended <-chan struct{}, probe func(context.Context) error) error {
