@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -56,8 +55,7 @@ func TestBackupAndRestore(t *testing.T) {
 	if _, err := query(t, conn, "SELECT acquired FROM raisin_lock_acquire('l', 1000)"); sqlState(err) != "58000" || !strings.Contains(err.Error(), "locks are paused") {
 		t.Errorf("acquire: %v", err)
 	}
-	p.Signal(syscall.SIGTERM)
-	p.end(t)
+	p.stop(t)
 	if _, err := os.Stat(filepath.Join(dir, "CONTROL")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the socket is left behind: %v", err)
 	}

@@ -176,8 +176,7 @@ method = "cert"
 					t.Errorf("%s: %v; psql: %s; want %q", who, err, out, want)
 				}
 			}
-			p.Signal(syscall.SIGTERM)
-			if log, _ := p.end(t); !strings.Contains(log, "authentication failed") {
+			if log := p.stop(t); !strings.Contains(log, "authentication failed") {
 				t.Error("the log does not tell of failures")
 			}
 		})

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -48,10 +47,7 @@ func TestDataFolderIsForOneProcess(t *testing.T) {
 		!strings.Contains(record["error"].(string), fmt.Sprintf("raisinproxy-data is open in process %d", first.Pid())) {
 		t.Errorf("exit %d: %v", code, record)
 	}
-	first.Signal(syscall.SIGTERM)
-	if rest, code := first.end(t); code != 0 {
-		t.Errorf("exit %d\n%s", code, rest)
-	}
+	first.stop(t)
 	third := start(t, "main", "--config", config)
 	third.await(t, "listening")
 }
@@ -60,8 +56,7 @@ func TestDamagedStoreIsNotServed(t *testing.T) {
 	config := durableConfig(t)
 	p := start(t, "main", "--config", config)
 	p.await(t, "listening")
-	p.Signal(syscall.SIGTERM)
-	p.end(t)
+	p.stop(t)
 	manifests, err := filepath.Glob(filepath.Join(filepath.Dir(config), "raisinproxy-data", "MANIFEST-*"))
 	if err != nil || len(manifests) == 0 {
 		t.Fatalf("no manifest: %v", err)
@@ -160,10 +155,7 @@ func TestKilledWhileSelling(t *testing.T) {
 			round, killAt, len(s.told), s.inDoubt, sold)
 		sell(address, func() {}) // the rest of this round's
 		s.check(t, address)
-		after.Signal(syscall.SIGTERM)
-		if rest, code := after.end(t); code != 0 {
-			t.Errorf("exit %d\n%s", code, rest)
-		}
+		after.stop(t)
 	}
 	if s.inDoubt == 0 {
 		t.Error("vacuous: no claim was in doubt")

@@ -102,6 +102,17 @@ func (p *process) end(t *testing.T) (rest string, code int) {
 	return rest, p.Wait()
 }
 
+// stop ends it in good order and gives the rest of the log.
+func (p *process) stop(t *testing.T) (rest string) {
+	t.Helper()
+	p.Signal(syscall.SIGTERM)
+	rest, code := p.end(t)
+	if code != 0 {
+		t.Errorf("exit %d\n%s", code, rest)
+	}
+	return rest
+}
+
 func TestDevModeServesAndEnds(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		p := start(t, "main", "--dev-mode", "--port", "0")
@@ -207,11 +218,7 @@ data_dir = ""
 			t.Errorf("%s: %v, want %s", options, err, want)
 		}
 	}
-	p.Signal(syscall.SIGTERM)
-	rest, code := p.end(t)
-	if code != 0 {
-		t.Errorf("exit %d", code)
-	}
+	rest := p.stop(t)
 	// What anybody is refused for is in the log: the one without TLS, too.
 	for _, reason := range []string{"wrong password", "no such user", "this server requires TLS"} {
 		if !strings.Contains(rest, reason) {

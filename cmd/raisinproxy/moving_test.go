@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -24,12 +23,6 @@ func TestMovingFromADurableStoreToRedisAndBack(t *testing.T) {
 	serve := func(config string) (*process, *pgconn.PgConn) {
 		p := start(t, "main", "--config", config)
 		return p, connect(t, p.await(t, "listening")["address"].(string), "user=alice sslmode=disable")
-	}
-	stop := func(p *process) {
-		p.Signal(syscall.SIGTERM)
-		if rest, code := p.end(t); code != 0 {
-			t.Errorf("exit %d\n%s", code, rest)
-		}
 	}
 	run := func(want string, code int, args ...string) {
 		t.Helper()
@@ -51,7 +44,7 @@ func TestMovingFromADurableStoreToRedisAndBack(t *testing.T) {
 	mustQuery(t, conn, "SELECT remaining FROM raisin_inventory_claim('AA123', 2, 180)", "178")
 	held := token(conn, "seat:14A")
 	run(fmt.Sprintf("is open in process %d", p.Pid()), exitFailure, "export", "--config", disk, file)
-	stop(p)
+	p.stop(t)
 	run("raisinproxy-data to "+file+"; its greatest token is at most ", 0, "export", "--config", disk, file)
 	refused := start(t, "main", "--config", disk)
 	if told := refused.await(t, "cannot start")["error"].(string); !strings.Contains(told, "raisinproxy reopen") || !strings.Contains(told, file) {
@@ -79,14 +72,14 @@ func TestMovingFromADurableStoreToRedisAndBack(t *testing.T) {
 	}
 	run("was exported to", exitFailure, "import", "--config", disk, back)
 	run("imported 1 pools and 2 leases into "+filepath.Dir(disk), 0, "import", "--config", disk, "--replace", back)
-	stop(p)
+	p.stop(t)
 	p, conn = serve(disk)
 	mustQuery(t, conn, "SELECT remaining FROM raisin_inventory_claim('AA123', 1, 180)", "176")
 	mustQuery(t, conn, fmt.Sprintf("SELECT raisin_lock_release('seat:14B', %d)", next), "t")
 	if last := token(conn, "seat:14B"); last <= next {
 		t.Errorf("token %d after %d", last, next)
 	}
-	stop(p)
+	p.stop(t)
 
 	// The operator changes his mind.
 	run("exported 1 pools", 0, "export", "--config", disk, file)
@@ -96,7 +89,7 @@ func TestMovingFromADurableStoreToRedisAndBack(t *testing.T) {
 	run("was imported already", exitFailure, "import", "--config", shared, file) // of that name, the first time
 	p, conn = serve(disk)
 	mustQuery(t, conn, "SELECT remaining FROM raisin_inventory_claim('AA123', 1, 180)", "175")
-	stop(p)
+	p.stop(t)
 }
 
 func TestMovingSaysWhatIsWrongWithTheCommandLine(t *testing.T) {

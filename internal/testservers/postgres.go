@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"syscall"
 
@@ -18,7 +17,7 @@ import (
 // PostgresOptions say what the PostgreSQL is like that StartPostgres starts.
 type PostgresOptions struct {
 	Superuser string
-	Settings  string   // more lines of postgresql.conf
+	Settings  string   // lines of its configuration
 	Rules     string   // pg_hba.conf, which has to trust the superuser; "": everybody is trusted
 	InitArgs  []string // more arguments of initdb
 }
@@ -41,7 +40,7 @@ const keeperScript = `cat; "$1/pg_ctl" -D "$2/data" -m immediate -w stop; rm -rf
 // StartPostgres makes a PostgreSQL of the programs of this machine, with a folder of its
 // own, and returns when it accepts connections.
 func StartPostgres(ctx context.Context, o PostgresOptions) (*Postgres, error) {
-	bin, err := FindPostgres()
+	bin, err := findPostgres()
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +52,7 @@ func StartPostgres(ctx context.Context, o PostgresOptions) (*Postgres, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = s.initialize(ctx, o, bin, as); err == nil {
+	if err = s.initialize(o, bin, as); err == nil {
 		s.Process, err = OnFreePort(func(port int) (*Process, error) {
 			s.Port = port
 			return StartReady(ctx, Options{
@@ -87,14 +86,18 @@ func newPostgres(bin, superuser string, as *syscall.Credential) (*Postgres, erro
 
 func (s *Postgres) data() string { return filepath.Join(s.dir, "data") }
 
-func (s *Postgres) initialize(ctx context.Context, o PostgresOptions, bin string, as *syscall.Credential) error {
-	args := []string{"-D", s.data(), "-A", "trust", "-U", o.Superuser, "-E", "UTF8", "--locale=C"}
-	err := run(ctx, Options{Path: filepath.Join(bin, "initdb"), Args: append(args, o.InitArgs...), Dir: s.dir, As: as})
+func (s *Postgres) initialize(o PostgresOptions, bin string, as *syscall.Credential) error {
+	args := append([]string{"-D", s.data(), "-A", "trust", "-U", o.Superuser, "-E", "UTF8", "--locale=C"}, o.InitArgs...)
+	p, err := Start(Options{Path: filepath.Join(bin, "initdb"), Args: args, Dir: s.dir, As: as})
 	if err != nil {
 		return err
 	}
+	if code := p.Wait(); code != 0 {
+		return fmt.Errorf("initdb: exit %d\n%s", code, p.Log())
+	}
 	settings := "listen_addresses = '127.0.0.1'\nunix_socket_directories = ''\n" + o.Settings
-	if err := appendTo(filepath.Join(s.data(), "postgresql.conf"), settings); err != nil || o.Rules == "" {
+	err = os.WriteFile(filepath.Join(s.data(), "postgresql.auto.conf"), []byte(settings), 0o600)
+	if err != nil || o.Rules == "" {
 		return err
 	}
 	return os.WriteFile(filepath.Join(s.data(), "pg_hba.conf"), []byte(o.Rules), 0o600)
@@ -130,31 +133,14 @@ func (s *Postgres) Stop(context.Context) error {
 	return err
 }
 
-// FindPostgres is the folder of the newest server programs.
-func FindPostgres() (string, error) {
+// findPostgres is the folder of the newest server programs.
+func findPostgres() (string, error) {
 	if path, err := exec.LookPath("postgres"); err == nil {
 		return filepath.Dir(path), nil
 	}
-	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
+	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/postgres") // in order
 	if err != nil || len(found) == 0 {
 		return "", errors.New("no postgres in PATH or /usr/lib/postgresql/*/bin (Debian: apt-get install postgresql)")
 	}
-	return filepath.Dir(slices.MaxFunc(found, func(a, b string) int { return majorVersion(a) - majorVersion(b) })), nil
-}
-
-func majorVersion(path string) int {
-	n, err := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path))))
-	if err != nil {
-		return 0
-	}
-	return n
-}
-
-func appendTo(path, text string) error {
-	file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	_, err = file.WriteString(text)
-	return errors.Join(err, file.Close())
+	return filepath.Dir(found[len(found)-1]), nil
 }

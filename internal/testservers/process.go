@@ -115,20 +115,3 @@ func (p *Process) Stop(ctx context.Context) error {
 
 // String is the program's name.
 func (p *Process) String() string { return filepath.Base(p.command.Path) }
-
-// run runs a program to its end, which has to be a good one.
-func run(ctx context.Context, o Options) error {
-	p, err := Start(o)
-	if err != nil {
-		return err
-	}
-	select {
-	case <-p.Done():
-	case <-ctx.Done():
-		p.Kill()
-	}
-	if p.err != nil {
-		return fmt.Errorf("%s: %w\n%s", p, p.err, p.log)
-	}
-	return nil
-}
