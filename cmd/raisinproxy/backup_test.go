@@ -6,26 +6,12 @@ import (
 	"io/fs"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
-
-// runBackup runs the command beside a server.
-func runBackup(t *testing.T, p *process, config, dest string) (out string, code int) {
-	t.Helper()
-	c := exec.CommandContext(t.Context(), p.cmd.Path, "backup", "--config", config, dest)
-	c.Env = p.cmd.Env
-	text, err := c.CombinedOutput()
-	if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
-		t.Fatal(err)
-	}
-	return string(text), c.ProcessState.ExitCode()
-}
 
 // A server is copied, killed, and restored from the copy, as docs/operations.md says.
 func TestBackupAndRestore(t *testing.T) {
@@ -35,7 +21,7 @@ func TestBackupAndRestore(t *testing.T) {
 	address := p.await(t, "listening")["address"].(string)
 	conn := connect(t, address, "user=alice dbname=shop sslmode=disable")
 	mustQuery(t, conn, "SELECT remaining FROM raisin_inventory_claim('p', 3, 10)", "7")
-	out, code := runBackup(t, p, config, dest)
+	out, code := tool(t, "backup", "--config", config, dest)
 	if code != 0 || !strings.HasPrefix(out, "1 pools as of 2") || !strings.HasSuffix(out, "Z are in "+dest+"\n") {
 		t.Fatalf("exit %d: %s", code, out)
 	}
@@ -45,14 +31,14 @@ func TestBackupAndRestore(t *testing.T) {
 		dest:                        "the folder is not empty",
 		filepath.Join(dir, "below"): "it is in the data folder",
 	} {
-		if out, code := runBackup(t, p, config, dest); code != exitFailure || !strings.HasPrefix(out, "raisinproxy: backup: cannot make a backup in "+dest) || !strings.Contains(out, want) {
+		if out, code := tool(t, "backup", "--config", config, dest); code != exitFailure || !strings.HasPrefix(out, "raisinproxy: backup: cannot make a backup in "+dest) || !strings.Contains(out, want) {
 			t.Errorf("exit %d: %s, want %q", code, out, want)
 		}
 	}
-	p.cmd.Process.Kill()
+	p.Kill()
 	p.end(t)
 	// The socket is left behind, and nobody has the folder.
-	if out, code := runBackup(t, p, config, dest+"2"); code != 0 {
+	if out, code := tool(t, "backup", "--config", config, dest+"2"); code != 0 {
 		t.Errorf("without a server: exit %d: %s", code, out)
 	}
 
@@ -69,8 +55,7 @@ func TestBackupAndRestore(t *testing.T) {
 	if _, err := query(t, conn, "SELECT acquired FROM raisin_lock_acquire('l', 1000)"); sqlState(err) != "58000" || !strings.Contains(err.Error(), "locks are paused") {
 		t.Errorf("acquire: %v", err)
 	}
-	p.cmd.Process.Signal(syscall.SIGTERM)
-	p.end(t)
+	p.stop(t)
 	if _, err := os.Stat(filepath.Join(dir, "CONTROL")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the socket is left behind: %v", err)
 	}
@@ -171,7 +156,7 @@ func TestBackupOfALongPath(t *testing.T) {
 	appendTo(t, config, fmt.Sprintf("[locks.inprocess]\ndata_dir = %q\n", strings.Repeat("long/", 40)+"data"))
 	p := start(t, "main", "--config", config)
 	p.await(t, "listening")
-	if out, code := runBackup(t, p, config, filepath.Join(t.TempDir(), "b")); code != 0 {
+	if out, code := tool(t, "backup", "--config", config, filepath.Join(t.TempDir(), "b")); code != 0 {
 		t.Errorf("exit %d: %s", code, out)
 	}
 	p.await(t, "backup made")
@@ -216,7 +201,7 @@ func TestControlRefusesNonsense(t *testing.T) {
 	if want := []string{"", refused, refused}; !slices.Equal(replies, want) {
 		t.Errorf("replies are %q, want %q", replies, want)
 	}
-	if out, code := runBackup(t, p, config, filepath.Join(t.TempDir(), "b")); code != 0 {
+	if out, code := tool(t, "backup", "--config", config, filepath.Join(t.TempDir(), "b")); code != 0 {
 		t.Errorf("exit %d: %s", code, out)
 	}
 }

@@ -3,11 +3,9 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -29,6 +27,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 	_ "github.com/lib/pq"
 
+	"raisinproxy/internal/testservers"
 	"raisinproxy/pgwire/wiretest"
 )
 
@@ -242,40 +241,16 @@ func build(t *testing.T, packages ...string) string {
 // returns where it listens.
 func serveClients(t *testing.T, program string, args ...string) (address string) {
 	t.Helper()
-	// Not of the test's context, which ends before the clean-up.
-	cmd := exec.Command(program, args...)
-	stderr, err := cmd.StderrPipe()
+	p, err := testservers.StartProxy(t.Context(), testservers.Options{Path: program, Args: args})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	listening, whole := make(chan string, 1), make(chan string, 1)
-	go func() { // to the end, so that the program never waits for its log to be read
-		var log strings.Builder
-		for lines := bufio.NewScanner(stderr); lines.Scan(); {
-			log.WriteString(lines.Text() + "\n")
-			var record struct{ Msg, Address string }
-			if err := json.Unmarshal(lines.Bytes(), &record); err == nil && record.Msg == "listening" {
-				listening <- record.Address
-			}
-		}
-		close(listening)
-		whole <- log.String()
-	}()
 	t.Cleanup(func() {
-		cmd.Process.Signal(syscall.SIGTERM)
-		log := <-whole
-		if err := cmd.Wait(); err != nil || strings.Contains(log, `"level":"ERROR"`) {
-			t.Errorf("the program ends with: %v\n%s", err, log)
+		if err := p.Stop(context.Background()); err != nil || strings.Contains(p.Log().String(), `"level":"ERROR"`) {
+			t.Errorf("the program ends with: %v\n%s", err, p.Log())
 		}
 	})
-	address, ok := <-listening
-	if !ok {
-		t.Fatal("the program does not listen")
-	}
-	return address
+	return p.Address
 }
 
 // present fails the test if what a client needs is not installed, and returns what is

@@ -176,8 +176,7 @@ method = "cert"
 					t.Errorf("%s: %v; psql: %s; want %q", who, err, out, want)
 				}
 			}
-			p.cmd.Process.Signal(syscall.SIGTERM)
-			if log, _ := p.end(t); !strings.Contains(log, "authentication failed") {
+			if log := p.stop(t); !strings.Contains(log, "authentication failed") {
 				t.Error("the log does not tell of failures")
 			}
 		})
@@ -232,11 +231,11 @@ func TestRenewal(t *testing.T) {
 	if _, err := dial(t, address, options+" user=dora password=explorer"); err == nil {
 		t.Error("the new certificate serves before it is read")
 	}
-	p.cmd.Process.Signal(syscall.SIGHUP)
+	p.Signal(syscall.SIGHUP)
 	p.await(t, "certificates renewed")
 	connect(t, address, options+" user=dora password=explorer channel_binding=require")
 	write("server.pem", "nothing")
-	p.cmd.Process.Signal(syscall.SIGHUP)
+	p.Signal(syscall.SIGHUP)
 	p.await(t, "certificates were not renewed")
 	connect(t, address, options+" user=dora password=explorer channel_binding=require")
 

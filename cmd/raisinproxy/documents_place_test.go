@@ -23,6 +23,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"raisinproxy/backend/redis/redistest"
+	"raisinproxy/internal/testservers"
 	"raisinproxy/pgwire/wiretest"
 )
 
@@ -177,10 +178,9 @@ func (p *place) redisPort(t *testing.T) string {
 // freePort is a port on which nobody listens now.
 func freePort(t *testing.T) string {
 	t.Helper()
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	port, err := testservers.FreePort()
 	must(t, err)
-	defer listener.Close()
-	return strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)
+	return strconv.Itoa(port)
 }
 
 // shell is a sh that runs the commands of a document one after the other.

@@ -6,16 +6,16 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+
+	"raisinproxy/internal/testservers"
 )
 
 // How much TestKilledWhileSelling does. `make kill` does all of it.
@@ -44,13 +44,10 @@ func TestDataFolderIsForOneProcess(t *testing.T) {
 	second := start(t, "main", "--config", config)
 	record := second.await(t, "cannot start")
 	if _, code := second.end(t); code != exitFailure ||
-		!strings.Contains(record["error"].(string), fmt.Sprintf("raisinproxy-data is open in process %d", first.cmd.Process.Pid)) {
+		!strings.Contains(record["error"].(string), fmt.Sprintf("raisinproxy-data is open in process %d", first.Pid())) {
 		t.Errorf("exit %d: %v", code, record)
 	}
-	first.cmd.Process.Signal(syscall.SIGTERM)
-	if rest, code := first.end(t); code != 0 {
-		t.Errorf("exit %d\n%s", code, rest)
-	}
+	first.stop(t)
 	third := start(t, "main", "--config", config)
 	third.await(t, "listening")
 }
@@ -59,8 +56,7 @@ func TestDamagedStoreIsNotServed(t *testing.T) {
 	config := durableConfig(t)
 	p := start(t, "main", "--config", config)
 	p.await(t, "listening")
-	p.cmd.Process.Signal(syscall.SIGTERM)
-	p.end(t)
+	p.stop(t)
 	manifests, err := filepath.Glob(filepath.Join(filepath.Dir(config), "raisinproxy-data", "MANIFEST-*"))
 	if err != nil || len(manifests) == 0 {
 		t.Fatalf("no manifest: %v", err)
@@ -120,10 +116,10 @@ func (s *sale) buy(ctx context.Context, address string, bought func()) error {
 // twice, and a lock that was held is held.
 func TestKilledWhileSelling(t *testing.T) {
 	const buyers = 8
-	program := filepath.Join(build(t, "./cmd/raisinproxy"), "raisinproxy")
+	server := filepath.Join(build(t, "./cmd/raisinproxy"), "raisinproxy")
 	config := durableConfig(t)
 	run := func() (*process, string) {
-		p := startCommand(t, exec.CommandContext(t.Context(), program, "--config", config))
+		p := startProgram(t, testservers.Options{Path: server, Args: []string{"--config", config}})
 		return p, p.await(t, "listening")["address"].(string)
 	}
 	s := &sale{told: map[int64]int{}}
@@ -149,20 +145,17 @@ func TestKilledWhileSelling(t *testing.T) {
 		var answered atomic.Int64
 		sell(address, func() {
 			if answered.Add(1) == killAt {
-				p.cmd.Process.Kill()
+				p.Kill()
 			}
 		})
-		p.cmd.Wait()
+		p.Wait()
 		after, address := run()
 		sold := s.check(t, address)
 		t.Logf("round %d: killed after %d claims; so far %d are acknowledged, %d in doubt, %d sold",
 			round, killAt, len(s.told), s.inDoubt, sold)
 		sell(address, func() {}) // the rest of this round's
 		s.check(t, address)
-		after.cmd.Process.Signal(syscall.SIGTERM)
-		if rest, code := after.end(t); code != 0 {
-			t.Errorf("exit %d\n%s", code, rest)
-		}
+		after.stop(t)
 	}
 	if s.inDoubt == 0 {
 		t.Error("vacuous: no claim was in doubt")
@@ -232,19 +225,16 @@ func TestRepairCommand(t *testing.T) {
 	if _, err := conn.Exec(t.Context(), "SELECT raisin_inventory_claim('p', 1, 10)").ReadAll(); err != nil {
 		t.Fatal(err)
 	}
-	command := func(args ...string) (string, error) {
-		c := exec.CommandContext(t.Context(), p.cmd.Path, append([]string{"repair", "--data-dir", dir}, args...)...)
-		c.Env = p.cmd.Env
-		out, err := c.CombinedOutput()
-		return string(out), err
+	repair := func(args ...string) (string, int) {
+		return tool(t, append([]string{"repair", "--data-dir", dir}, args...)...)
 	}
-	if out, err := command("--yes"); err == nil || !strings.Contains(out, "is open in process") {
-		t.Errorf("repair of a store that is in use: %v\n%s", err, out)
+	if out, code := repair("--yes"); code != exitFailure || !strings.Contains(out, "is open in process") {
+		t.Errorf("repair of a store that is in use: exit %d\n%s", code, out)
 	}
-	p.cmd.Process.Kill()
+	p.Kill()
 	p.end(t)
-	if out, err := command("--yes"); err != nil || !strings.Contains(out, "0 leases and 1 pools\nthe store in "+dir+" is whole") {
-		t.Errorf("repair of a store that is whole: %v\n%s", err, out)
+	if out, code := repair("--yes"); code != 0 || !strings.Contains(out, "0 leases and 1 pools\nthe store in "+dir+" is whole") {
+		t.Errorf("repair of a store that is whole: exit %d\n%s", code, out)
 	}
 	if err := os.Remove(filepath.Join(dir, "LEDGER")); err != nil {
 		t.Fatal(err)
@@ -254,11 +244,11 @@ func TestRepairCommand(t *testing.T) {
 		t.Errorf("the start is refused with %q", told)
 	}
 	refused.end(t)
-	if out, err := command(); err == nil || !strings.Contains(out, "missing: open "+dir) || !strings.Contains(out, "nothing was changed; with --yes") {
-		t.Errorf("repair: %v\n%s", err, out)
+	if out, code := repair(); code != exitFailure || !strings.Contains(out, "missing: open "+dir) || !strings.Contains(out, "nothing was changed; with --yes") {
+		t.Errorf("repair: exit %d\n%s", code, out)
 	}
-	if out, err := command("--yes"); err != nil || !strings.Contains(out, "the damaged folder is kept as "+dir+".damaged-") {
-		t.Errorf("repair --yes: %v\n%s", err, out)
+	if out, code := repair("--yes"); code != 0 || !strings.Contains(out, "the damaged folder is kept as "+dir+".damaged-") {
+		t.Errorf("repair --yes: exit %d\n%s", code, out)
 	}
 	p = start(t, "main", "--config", config)
 	conn = connect(t, p.await(t, "listening")["address"].(string), "user=alice dbname=shop sslmode=disable")

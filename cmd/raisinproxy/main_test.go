@@ -6,10 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -20,6 +18,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"raisinproxy/internal/testservers"
 	"raisinproxy/pgwire/wiretest"
 )
 
@@ -33,17 +32,22 @@ func TestMain(m *testing.M) {
 		wiretest.Main(m)
 	case "hang":
 		_, stop := endOnSignal(context.Background(), os.Stderr)
+		defer stop()
 		fmt.Fprintln(os.Stderr, `{"msg":"listening"}`)
-		_, _ = io.Copy(io.Discard, os.Stdin) // until the test is over
-		stop()
+		select {} // until the test is over
 	default:
 		main()
 	}
 }
 
+// program is the test binary as the program.
+func program(mode string, args ...string) testservers.Options {
+	return testservers.Options{Path: os.Args[0], Args: args, Env: []string{asProgram + "=" + mode}}
+}
+
 // process is a running program whose log is read.
 type process struct {
-	cmd *exec.Cmd
+	*testservers.Process
 	log *bufio.Scanner
 }
 
@@ -52,25 +56,25 @@ func start(t *testing.T, mode string, args ...string) *process {
 	if testing.Short() {
 		t.Skip("-short: it runs the program")
 	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
-	cmd.Env = append(os.Environ(), asProgram+"="+mode)
-	return startCommand(t, cmd)
+	return startProgram(t, program(mode, args...))
 }
 
-func startCommand(t *testing.T, cmd *exec.Cmd) *process {
+func startProgram(t *testing.T, options testservers.Options) *process {
 	t.Helper()
-	stderr, err := cmd.StderrPipe()
+	p, err := testservers.Start(options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := cmd.StdinPipe(); err != nil { // stays open as long as this process
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
-	return &process{cmd: cmd, log: bufio.NewScanner(stderr)}
+	t.Cleanup(p.Kill)
+	return &process{p, bufio.NewScanner(p.Log().Reader())}
+}
+
+// tool runs a command of the program.
+func tool(t *testing.T, args ...string) (out string, code int) {
+	t.Helper()
+	p := startProgram(t, program("main", args...))
+	code = p.Wait()
+	return p.Log().String(), code
 }
 
 // await reads the log up to a message and gives that record.
@@ -95,12 +99,18 @@ func (p *process) end(t *testing.T) (rest string, code int) {
 	for p.log.Scan() {
 		rest += p.log.Text() + "\n"
 	}
-	err := p.cmd.Wait()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		t.Fatal(err)
+	return rest, p.Wait()
+}
+
+// stop ends it in good order and gives the rest of the log.
+func (p *process) stop(t *testing.T) (rest string) {
+	t.Helper()
+	p.Signal(syscall.SIGTERM)
+	rest, code := p.end(t)
+	if code != 0 {
+		t.Errorf("exit %d\n%s", code, rest)
 	}
-	return rest, p.cmd.ProcessState.ExitCode()
+	return rest
 }
 
 func TestDevModeServesAndEnds(t *testing.T) {
@@ -115,7 +125,7 @@ func TestDevModeServesAndEnds(t *testing.T) {
 		if _, err := conn.Exec(t.Context(), "SELECT 1").ReadAll(); err != nil {
 			t.Error(err)
 		}
-		p.cmd.Process.Signal(signal)
+		p.Signal(signal)
 		// The session is idle: it is told at once and does not hold up the end.
 		var told *pgconn.PgError
 		if _, err := conn.Exec(t.Context(), "SELECT 1").ReadAll(); errors.As(err, &told) && told.Code != "57P01" {
@@ -131,7 +141,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	p := start(t, "hang")
 	p.await(t, "listening")
 	go func() { // those that come at once count as one
-		for p.cmd.Process.Signal(syscall.SIGTERM) == nil {
+		for p.Signal(syscall.SIGTERM) == nil {
 			runtime.Gosched()
 		}
 	}()
@@ -208,11 +218,7 @@ data_dir = ""
 			t.Errorf("%s: %v, want %s", options, err, want)
 		}
 	}
-	p.cmd.Process.Signal(syscall.SIGTERM)
-	rest, code := p.end(t)
-	if code != 0 {
-		t.Errorf("exit %d", code)
-	}
+	rest := p.stop(t)
 	// What anybody is refused for is in the log: the one without TLS, too.
 	for _, reason := range []string{"wrong password", "no such user", "this server requires TLS"} {
 		if !strings.Contains(rest, reason) {

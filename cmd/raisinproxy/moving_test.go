@@ -4,32 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"raisinproxy/backend/redis/redistest"
 )
-
-// tool runs a command of the program p.
-func tool(t *testing.T, p *process, args ...string) (out string, code int) {
-	t.Helper()
-	c := exec.CommandContext(t.Context(), p.cmd.Path, args...)
-	c.Env = p.cmd.Env
-	text, err := c.CombinedOutput()
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return string(text), exit.ExitCode()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text), 0
-}
 
 // An operator moves a durable store to Redis and back; at each moment one of them sells.
 func TestMovingFromADurableStoreToRedisAndBack(t *testing.T) {
@@ -41,15 +24,9 @@ func TestMovingFromADurableStoreToRedisAndBack(t *testing.T) {
 		p := start(t, "main", "--config", config)
 		return p, connect(t, p.await(t, "listening")["address"].(string), "user=alice sslmode=disable")
 	}
-	stop := func(p *process) {
-		p.cmd.Process.Signal(syscall.SIGTERM)
-		if rest, code := p.end(t); code != 0 {
-			t.Errorf("exit %d\n%s", code, rest)
-		}
-	}
-	run := func(p *process, want string, code int, args ...string) {
+	run := func(want string, code int, args ...string) {
 		t.Helper()
-		if out, got := tool(t, p, args...); got != code || !strings.Contains(out, want) || strings.Contains(out, "hunter2") {
+		if out, got := tool(t, args...); got != code || !strings.Contains(out, want) || strings.Contains(out, "hunter2") {
 			t.Errorf("%s: exit %d, want %d and %q\n%s", args[0], got, code, want, out)
 		}
 	}
@@ -66,17 +43,17 @@ func TestMovingFromADurableStoreToRedisAndBack(t *testing.T) {
 	p, conn := serve(disk)
 	mustQuery(t, conn, "SELECT remaining FROM raisin_inventory_claim('AA123', 2, 180)", "178")
 	held := token(conn, "seat:14A")
-	run(p, fmt.Sprintf("is open in process %d", p.cmd.Process.Pid), exitFailure, "export", "--config", disk, file)
-	stop(p)
-	run(p, "raisinproxy-data to "+file+"; its greatest token is at most ", 0, "export", "--config", disk, file)
+	run(fmt.Sprintf("is open in process %d", p.Pid()), exitFailure, "export", "--config", disk, file)
+	p.stop(t)
+	run("raisinproxy-data to "+file+"; its greatest token is at most ", 0, "export", "--config", disk, file)
 	refused := start(t, "main", "--config", disk)
 	if told := refused.await(t, "cannot start")["error"].(string); !strings.Contains(told, "raisinproxy reopen") || !strings.Contains(told, file) {
 		t.Errorf("a start on an exported store: %s", told)
 	}
 	refused.end(t)
 
-	run(p, "imported 1 pools and 1 leases into namespace raisin:locks", 0, "import", "--config", shared, file)
-	run(p, "was imported already", exitFailure, "import", "--config", shared, file)
+	run("imported 1 pools and 1 leases into namespace raisin:locks", 0, "import", "--config", shared, file)
+	run("was imported already", exitFailure, "import", "--config", shared, file)
 	p, conn = serve(shared)
 	mustQuery(t, conn, "SELECT remaining FROM raisin_inventory_claim('AA123', 1, 180)", "177")
 	mustQuery(t, conn, "SELECT acquired FROM raisin_lock_acquire('seat:14A', 300000)", "f")
@@ -87,32 +64,32 @@ func TestMovingFromADurableStoreToRedisAndBack(t *testing.T) {
 	}
 
 	back := file + ".back"
-	run(p, "exported 1 pools and 2 live leases from namespace raisin:locks", 0, "export", "--config", shared, back)
+	run("exported 1 pools and 2 live leases from namespace raisin:locks", 0, "export", "--config", shared, back)
 	_, err := query(t, conn, "SELECT claimed FROM raisin_inventory_claim('AA123', 1, 180)")
 	var told *pgconn.PgError
 	if !errors.As(err, &told) || told.Code != "55000" || !strings.Contains(told.Message, "moved to another store") {
 		t.Errorf("a claim from a proxy whose namespace was exported: %v, want 55000", err)
 	}
-	run(p, "was exported to", exitFailure, "import", "--config", disk, back)
-	run(p, "imported 1 pools and 2 leases into "+filepath.Dir(disk), 0, "import", "--config", disk, "--replace", back)
-	stop(p)
+	run("was exported to", exitFailure, "import", "--config", disk, back)
+	run("imported 1 pools and 2 leases into "+filepath.Dir(disk), 0, "import", "--config", disk, "--replace", back)
+	p.stop(t)
 	p, conn = serve(disk)
 	mustQuery(t, conn, "SELECT remaining FROM raisin_inventory_claim('AA123', 1, 180)", "176")
 	mustQuery(t, conn, fmt.Sprintf("SELECT raisin_lock_release('seat:14B', %d)", next), "t")
 	if last := token(conn, "seat:14B"); last <= next {
 		t.Errorf("token %d after %d", last, next)
 	}
-	stop(p)
+	p.stop(t)
 
 	// The operator changes his mind.
-	run(p, "exported 1 pools", 0, "export", "--config", disk, file)
-	run(p, "--again", exitFailure, "export", "--config", shared, file+".2")
-	run(p, "exported to another file", exitFailure, "reopen", "--config", disk, back+".imported")
-	run(p, "raisinproxy-data goes on", 0, "reopen", "--config", disk, file)
-	run(p, "was imported already", exitFailure, "import", "--config", shared, file) // of that name, the first time
+	run("exported 1 pools", 0, "export", "--config", disk, file)
+	run("--again", exitFailure, "export", "--config", shared, file+".2")
+	run("exported to another file", exitFailure, "reopen", "--config", disk, back+".imported")
+	run("raisinproxy-data goes on", 0, "reopen", "--config", disk, file)
+	run("was imported already", exitFailure, "import", "--config", shared, file) // of that name, the first time
 	p, conn = serve(disk)
 	mustQuery(t, conn, "SELECT remaining FROM raisin_inventory_claim('AA123', 1, 180)", "175")
-	stop(p)
+	p.stop(t)
 }
 
 func TestMovingSaysWhatIsWrongWithTheCommandLine(t *testing.T) {

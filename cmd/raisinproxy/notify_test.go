@@ -29,7 +29,7 @@ func TestServiceManagerIsTold(t *testing.T) {
 		t.Errorf("told %q at first", got)
 	}
 	connect(t, p.await(t, "listening")["address"].(string), "user=alice sslmode=disable")
-	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+	if err := p.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	if got := told(); got != "STOPPING=1" {

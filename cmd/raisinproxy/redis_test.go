@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -81,10 +79,8 @@ func TestTwoProxiesOnOneRedis(t *testing.T) {
 			t.Fatalf("a claim after the loss: %v, want 55000 with a hint", err)
 		}
 	}
-	adopt := exec.CommandContext(t.Context(), proxies[0].cmd.Path, "adopt", "--config", filepath.Join(dirs[0], "raisin.toml"), "--init", "--allow-create")
-	adopt.Env = proxies[0].cmd.Env
-	if out, err := adopt.CombinedOutput(); err != nil || !strings.Contains(string(out), "namespace raisin:locks has the id") {
-		t.Fatalf("adopt: %v\n%s", err, out)
+	if out, code := tool(t, "adopt", "--config", filepath.Join(dirs[0], "raisin.toml"), "--init", "--allow-create"); code != 0 || !strings.Contains(out, "namespace raisin:locks has the id") {
+		t.Fatalf("adopt: exit %d\n%s", code, out)
 	}
 	for i, conn := range conns {
 		redistest.Await(t, "inventory goes on", func(ctx context.Context) bool {
@@ -93,9 +89,8 @@ func TestTwoProxiesOnOneRedis(t *testing.T) {
 		})
 	}
 	for _, p := range proxies {
-		p.cmd.Process.Signal(syscall.SIGTERM)
-		if rest, code := p.end(t); code != 0 || strings.Contains(rest, "hunter2") {
-			t.Errorf("exit %d\n%s", code, rest)
+		if rest := p.stop(t); strings.Contains(rest, "hunter2") {
+			t.Error(rest)
 		}
 	}
 }
@@ -111,8 +106,7 @@ func TestRedisThatRefusesThePasswordIsLoggedWithoutIt(t *testing.T) {
 	if !errors.As(err, &told) || told.Code != "58000" {
 		t.Errorf("acquire: %v, want 58000", err)
 	}
-	p.cmd.Process.Signal(syscall.SIGTERM)
-	if rest, code := p.end(t); code != 0 || strings.Contains(fmt.Sprint(record, err, rest), "hunter2") {
-		t.Errorf("exit %d\n%v\n%s", code, record, rest)
+	if rest := p.stop(t); strings.Contains(fmt.Sprint(record, err, rest), "hunter2") {
+		t.Errorf("%v\n%s", record, rest)
 	}
 }

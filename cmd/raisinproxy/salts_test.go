@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -50,10 +49,7 @@ func TestSaltsSurviveARestart(t *testing.T) {
 			for i := range salts {
 				p := start(t, "main", "--config", filepath.Join(dir, "raisin.toml"))
 				salts[i] = saltOf(t, p.await(t, "listening")["address"].(string), "mallory")
-				p.cmd.Process.Signal(syscall.SIGTERM)
-				if rest, code := p.end(t); code != 0 {
-					t.Fatalf("exit %d\n%s", code, rest)
-				}
+				p.stop(t)
 			}
 			if salts[0] != salts[1] || salts[0] == "" {
 				t.Errorf("the salt was %q and is %q", salts[0], salts[1])

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -30,11 +29,7 @@ func newProxy(t *testing.T, locks string) *torture.Proxy {
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	proxy, err := torture.NewProxy(func() *exec.Cmd {
-		cmd := exec.Command(os.Args[0], "--config", config)
-		cmd.Env = append(os.Environ(), asProgram+"=main")
-		return cmd
-	})
+	proxy, err := torture.NewProxy(program("main", "--config", config))
 	if err != nil {
 		t.Fatal(err)
 	}

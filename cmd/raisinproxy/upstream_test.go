@@ -6,7 +6,6 @@ import (
 	"net"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -125,8 +124,7 @@ func TestUpstreamAway(t *testing.T) {
 			t.Errorf("the client is told %v", err)
 		}
 	}
-	p.cmd.Process.Signal(syscall.SIGTERM)
-	rest, _ := p.end(t)
+	rest := p.stop(t)
 	if strings.Contains(rest, `"msg":"the upstream cannot be reached`) {
 		t.Errorf("the log tells it again:\n%s", rest)
 	}

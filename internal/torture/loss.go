@@ -123,7 +123,8 @@ func (LoseTwice) Strike(ctx context.Context, s *Site) error {
 			return err
 		}
 		s.recorder.lost(begin, s.keys(), s.TTL)
-		if err := errors.Join(p.Kill(), p.Start()); err != nil {
+		p.Kill()
+		if err := p.Start(); err != nil {
 			return err
 		}
 		if err := pause(ctx, s.Redis.MaxTTL/2); err != nil { // in the middle of the pause

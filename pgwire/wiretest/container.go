@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"raisinproxy/internal/containers"
+	"raisinproxy/internal/testservers"
 )
 
 // startContainer runs a PostgreSQL in a container, with the rules and the settings that
@@ -31,38 +32,26 @@ func startContainer() (url string, end func() error, err error) {
 		return "", nil, err
 	}
 	url = fmt.Sprintf("postgres://postgres@%s/postgres?sslmode=disable", c.Addr)
-	if err := awaitPostgres(ctx, url); err != nil {
-		return "", nil, errors.Join(err, c.Stop())
+	err = testservers.Await(ctx, func(ctx context.Context) error {
+		conn, err := pgconn.Connect(ctx, url)
+		if err != nil {
+			return err
+		}
+		return conn.Close(ctx)
+	})
+	if err != nil {
+		return "", nil, errors.Join(fmt.Errorf("the PostgreSQL in the container does not answer: %w", err), c.Stop())
 	}
 	return url, c.Stop, nil
 }
 
-// settingArguments are the settings that do not concern addresses, which are the
-// container's own.
+// settingArguments are the settings as arguments.
 func settingArguments() []string {
 	var arguments []string
 	for lines := bufio.NewScanner(strings.NewReader(settings)); lines.Scan(); {
-		name, value, ok := strings.Cut(lines.Text(), " = ")
-		if ok && name != "listen_addresses" && name != "unix_socket_directories" {
+		if name, value, ok := strings.Cut(lines.Text(), " = "); ok {
 			arguments = append(arguments, "-c", name+"="+strings.Trim(value, "'"))
 		}
 	}
 	return arguments
-}
-
-// awaitPostgres returns when a connection can be made.
-func awaitPostgres(ctx context.Context, url string) error {
-	again := time.NewTicker(50 * time.Millisecond)
-	defer again.Stop()
-	for {
-		conn, err := pgconn.Connect(ctx, url)
-		if err == nil {
-			return conn.Close(ctx)
-		}
-		select {
-		case <-again.C:
-		case <-ctx.Done():
-			return fmt.Errorf("the PostgreSQL in the container does not answer: %w", err)
-		}
-	}
 }

@@ -108,15 +108,19 @@ func need(t testing.TB, start func() *postgresServer) *postgresServer {
 }
 
 // Main is a TestMain that ends our PostgreSQL and then looks for leaked goroutines.
-func Main(m *testing.M, options ...goleak.Option) {
-	end := goleak.Cleanup(func(code int) {
-		if err := endPostgres(); err != nil {
-			fmt.Fprintln(os.Stderr, "wiretest: end of PostgreSQL:", err)
-			code = max(code, 1)
-		}
-		os.Exit(code)
-	})
-	goleak.VerifyTestMain(m, append(options, end)...)
+func Main(m *testing.M, options ...goleak.Option) { goleak.VerifyTestMain(tests{m}, options...) }
+
+// tests are those of a package, and the end of our PostgreSQL after them.
+type tests struct{ *testing.M }
+
+// Run implements goleak.TestingM.
+func (t tests) Run() (code int) {
+	code = t.M.Run()
+	if err := endPostgres(); err != nil {
+		fmt.Fprintln(os.Stderr, "wiretest: end of PostgreSQL:", err)
+		code = max(code, 1)
+	}
+	return code
 }
 
 // rolePassword is what alice, bob and walter have, for a server that does not trust them.
@@ -147,7 +151,7 @@ var ownPostgres = sync.OnceValue(func() *postgresServer {
 	case inContainer:
 		server.url, server.end, server.err = startContainer()
 	default:
-		server.url, server.end, server.err = startKeeper()
+		server.url, server.end, server.err = startLocal()
 	}
 	if server.err == nil {
 		running.Store(server)

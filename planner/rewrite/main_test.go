@@ -3,7 +3,7 @@ package rewrite
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"raisinproxy/pgwire/wiretest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { wiretest.Main(m) }

@@ -83,7 +83,7 @@ func measure(ctx context.Context, l *lab, s *server, drive driver) (sample, erro
 	if s == nil {
 		return drive(ctx, l, s)
 	}
-	before, err := cpuTime(s.pid())
+	before, err := cpuTime(s.Pid())
 	if err != nil {
 		return sample{}, err
 	}
@@ -94,7 +94,7 @@ func measure(ctx context.Context, l *lab, s *server, drive driver) (sample, erro
 	if result.cpu > 0 {
 		return result, nil
 	}
-	after, err := cpuTime(s.pid())
+	after, err := cpuTime(s.Pid())
 	result.cpu = after - before
 	return result, err
 }

@@ -69,7 +69,7 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = firstOf(err, l.close(), records.close()) }()
+	defer func() { err = firstOf(err, l.close(ctx), records.close()) }()
 	records.write(machine(o))
 	err = compete(ctx, l, selected, records, out)
 	fmt.Fprintf(out, "load average, our own included: %s\n", load())

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"time"
 
@@ -16,7 +15,7 @@ func (s *server) takeLocks(ctx context.Context, n int) error {
 	if n == 0 {
 		return nil
 	}
-	before, err := proc.Resident(s.pid())
+	before, err := proc.Resident(s.Pid())
 	if err != nil {
 		return err
 	}
@@ -44,7 +43,7 @@ func (s *server) takeLocks(ctx context.Context, n int) error {
 		return err
 	}
 	time.Sleep(2 * time.Second) // what is measured is a server at rest
-	after, err := proc.Resident(s.pid())
+	after, err := proc.Resident(s.Pid())
 	s.grown = float64(after-before) / float64(n)
 	return err
 }
@@ -57,13 +56,11 @@ func growth(_ context.Context, _ *lab, s *server) (sample, error) {
 // idle measures with the program of that name.
 func idle(connections int) driver {
 	return func(ctx context.Context, l *lab, s *server) (sample, error) {
-		program := filepath.Join(l.dir, "idle")
-		build := exec.CommandContext(ctx, "go", "build", "-o", program, "./testdata/bench/idle")
-		build.Dir = l.root
-		if said, err := build.CombinedOutput(); err != nil {
-			return sample{}, fmt.Errorf("go build: %w: %s", err, said)
+		program, err := l.build(ctx, "idle")
+		if err != nil {
+			return sample{}, err
 		}
-		said, err := exec.CommandContext(ctx, program, "-url", s.url(), "-pid", strconv.Itoa(s.pid()),
+		said, err := exec.CommandContext(ctx, program, "-url", s.url(), "-pid", strconv.Itoa(s.Pid()),
 			"-connections", strconv.Itoa(connections)).CombinedOutput()
 		if err != nil {
 			return sample{}, fmt.Errorf("idle: %w: %s", err, said)

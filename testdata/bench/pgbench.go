@@ -52,7 +52,7 @@ func (p pgbench) run(ctx context.Context, l *lab, s *server, more ...string) (sa
 	} else {
 		args = append(args, "-f", filepath.Join(l.dir, "sql", p.script))
 	}
-	said := progress{pid: s.pid()}
+	said := progress{pid: s.Pid()}
 	if err := runPgbench(ctx, s, &said, append(args, more...)...); err != nil {
 		return sample{}, err
 	}

@@ -2,11 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"raisinproxy/internal/testservers"
 )
 
 // pgbouncerSettings: session pooling, which keeps everything that a session may do, as the proxy does.
@@ -30,21 +31,25 @@ func startPgbouncer(ctx context.Context, l *lab, name string) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	port, err := freePort()
+	as, err := testservers.Unprivileged()
 	if err != nil {
 		return nil, err
 	}
 	users, settings := filepath.Join(l.dir, name+".users"), filepath.Join(l.dir, name+".ini")
-	err = errors.Join(
-		os.WriteFile(users, []byte(`"`+benchUser+`" ""`+"\n"), 0o644),
-		os.WriteFile(settings, fmt.Appendf(nil, pgbouncerSettings, behind.port, port, users), 0o644))
-	if err != nil {
+	if err := os.WriteFile(users, []byte(`"`+benchUser+`" ""`+"\n"), 0o644); err != nil {
 		return nil, err
 	}
-	p, err := launch(l.dir, name, l.as, syscall.SIGTERM, "pgbouncer", settings)
-	s, err := l.keep(p, err, port)
-	if err != nil {
-		return nil, err
-	}
-	return s, p.await(ctx, s.accepts)
+	return testservers.OnFreePort(func(port int) (*server, error) {
+		if err := os.WriteFile(settings, fmt.Appendf(nil, pgbouncerSettings, behind.port, port, users), 0o644); err != nil {
+			return nil, err
+		}
+		p, err := testservers.StartReady(ctx, testservers.Options{
+			Path: "pgbouncer", Args: []string{settings}, Dir: l.dir, As: as,
+			Stop: syscall.SIGKILL, // it has nothing to lose, and calls the end by another signal a failure
+		}, (&server{port: port}).accepts)
+		if err != nil {
+			return nil, err
+		}
+		return l.keep(p, p, port), nil
+	})
 }

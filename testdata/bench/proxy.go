@@ -6,7 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
+
+	"raisinproxy/internal/testservers"
 )
 
 // proxy is one configuration of what is measured.
@@ -18,11 +19,16 @@ type proxy struct {
 }
 
 func (c proxy) start(ctx context.Context, l *lab, name string) (*server, error) {
-	port, err := freePort()
+	s, err := c.launch(ctx, l, name)
 	if err != nil {
 		return nil, err
 	}
-	text, err := c.config(ctx, l, name, port)
+	return s, s.takeLocks(ctx, c.locks)
+}
+
+// launch returns when it listens.
+func (c proxy) launch(ctx context.Context, l *lab, name string) (*server, error) {
+	text, err := c.config(ctx, l, name)
 	if err != nil {
 		return nil, err
 	}
@@ -30,21 +36,17 @@ func (c proxy) start(ctx context.Context, l *lab, name string) (*server, error) 
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		return nil, err
 	}
-	p, err := launch(l.dir, name, nil, syscall.SIGTERM, l.options.proxy, "--config", path, "--log-level", "warn")
-	s, err := l.keep(p, err, port)
+	p, err := testservers.StartProxy(ctx, testservers.Options{Path: l.options.proxy, Args: []string{"--config", path}})
 	if err != nil {
 		return nil, err
 	}
-	if err := p.await(ctx, s.accepts); err != nil {
-		return nil, err
-	}
-	return s, s.takeLocks(ctx, c.locks)
+	return l.keep(p, p.Process, p.Port), nil
 }
 
 // config is what the proxy is told.
-func (c proxy) config(ctx context.Context, l *lab, name string, port int) (string, error) {
+func (c proxy) config(ctx context.Context, l *lab, name string) (string, error) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "[pgwire]\nport = %d\nmax_connections = 20000\n[auth]\nmethod = \"trust\"\n", port)
+	fmt.Fprintf(&b, "[pgwire]\nport = 0\nmax_connections = 20000\n[auth]\nmethod = \"trust\"\n")
 	// One user has all the locks, more than one may have by default. They are counted all the same.
 	fmt.Fprintf(&b, "[locks]\nenabled = true\nmax_ttl_ms = 3600000\nmax_leases_per_user = 2000000\n")
 	if c.redis {

@@ -3,27 +3,25 @@ package main
 import (
 	"context"
 	"fmt"
-	"strconv"
-	"syscall"
+	"os"
+	"path/filepath"
 
 	goredis "github.com/redis/go-redis/v9"
+
+	"raisinproxy/internal/testservers"
 )
 
 // startRedis starts one that writes nothing to disk, as the locks that it is compared with.
 func startRedis(ctx context.Context, l *lab, name string) (*server, error) {
-	port, err := freePort()
+	dir := filepath.Join(l.dir, name)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, err
+	}
+	p, err := testservers.StartRedis(ctx, testservers.RedisOptions{Dir: dir})
 	if err != nil {
 		return nil, err
 	}
-	p, err := launch(l.dir, name, nil, syscall.SIGTERM, "redis-server",
-		"--bind", "127.0.0.1", "--port", strconv.Itoa(port), "--save", "", "--appendonly", "no")
-	s, err := l.keep(p, err, port)
-	if err != nil {
-		return nil, err
-	}
-	client := s.redisClient(1)
-	defer client.Close()
-	return s, p.await(ctx, func(ctx context.Context) error { return client.Ping(ctx).Err() })
+	return l.keep(p, p.Process, p.Port), nil
 }
 
 func (s *server) redisClient(connections int) *goredis.Client {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -89,18 +90,34 @@ func ownScripts(ctx context.Context, l *lab, client *goredis.Client) (pair, erro
 	if err := firstOf(acquire.Load(ctx, client).Err(), release.Load(ctx, client).Err()); err != nil {
 		return nil, err
 	}
+	judged, err := heartbeat(ctx, client)
+	if err != nil {
+		return nil, err
+	}
+	const ttl, retention = "60000", "86400000"
 	return func(ctx context.Context, conn *goredis.Conn, key string) error {
 		keys := []string{"bench:lock:{default:postgres:main:" + key + "}"}
 		until := strconv.FormatInt(time.Now().Add(time.Second).UnixMicro(), 10)
 		taking, freeing := strconv.FormatUint(rand.Uint64(), 36), strconv.FormatUint(rand.Uint64(), 36)
-		taken, err := acquire.EvalSha(ctx, conn, keys, taking, until, "0", "60000", "86400000", "0", "0").StringSlice()
+		taken, err := acquire.EvalSha(ctx, conn, keys, taking, until, "0", ttl, retention, "0", "0", judged, ttl).StringSlice()
 		if err != nil || taken[0] != "GRANTED" {
 			return fmt.Errorf("acquire: %q %w", taken, err)
 		}
-		freed, err := release.EvalSha(ctx, conn, keys, freeing, until, "0", taken[2], taking).StringSlice()
+		freed, err := release.EvalSha(ctx, conn, keys, freeing, until, "0", taken[2], ttl, taking).StringSlice()
 		if err != nil || freed[0] != "YES" {
 			return fmt.Errorf("release: %q %w", freed, err)
 		}
 		return nil
 	}, nil
+}
+
+// heartbeat makes one, and gives what the scripts compare with it: prelude.lua says what that is.
+func heartbeat(ctx context.Context, client *goredis.Client) (string, error) {
+	const name, beat = "bench", "bench:beat"
+	info, err := client.InfoMap(ctx, "server", "replication").Result()
+	if err != nil {
+		return "", err
+	}
+	judged := strings.Join([]string{info["Server"]["run_id"], info["Replication"]["master_replid"], name, beat}, " ")
+	return judged, client.HSet(ctx, beat, "gen", name).Err()
 }

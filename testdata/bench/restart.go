@@ -39,42 +39,30 @@ type full struct{ locks int }
 
 // start starts it, and watches it until the locks have ended.
 func (c full) start(ctx context.Context, l *lab, name string) (*server, error) {
-	port, err := freePort()
-	if err != nil {
-		return nil, err
-	}
-	text, err := proxy{durable: true}.config(ctx, l, name, port)
-	if err != nil {
-		return nil, err
-	}
-	path := filepath.Join(l.dir, name+".toml")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		return nil, err
-	}
 	dir := filepath.Join(l.dir, name+".data")
 	filling := time.Now()
 	if err := c.fill(ctx, l, dir); err != nil {
 		return nil, err
 	}
 	over := time.Now().Add(restartTTL)
-	var r restart
-	if r.full, err = onDisk(dir); err != nil {
-		return nil, err
-	}
-	began := time.Now()
-	p, err := launch(l.dir, name, nil, syscall.SIGTERM, l.options.proxy, "--config", path, "--log-level", "warn")
-	s, err := l.keep(p, err, port)
+	size, err := onDisk(dir)
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(p.await(ctx, s.accepts), s.keepsLock(ctx, c.locks-1)); err != nil {
+	r := restart{full: size}
+	began := time.Now()
+	s, err := proxy{durable: true}.launch(ctx, l, name)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.keepsLock(ctx, c.locks-1); err != nil {
 		return nil, err
 	}
 	r.answered = time.Since(began)
 	if c.locks > 0 && time.Since(filling) > restartTTL {
 		return nil, errors.New("the machine was so busy that the first locks ended before the server was up")
 	}
-	if r.peak, err = proc.Peak(s.pid()); err != nil {
+	if r.peak, err = proc.Peak(s.Pid()); err != nil {
 		return nil, err
 	}
 	if c.locks > 0 {
@@ -85,7 +73,7 @@ func (c full) start(ctx context.Context, l *lab, name string) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.resident, err = proc.Resident(s.pid()); err != nil {
+	if r.resident, err = proc.Resident(s.Pid()); err != nil {
 		return nil, err
 	}
 	r.left, err = onDisk(dir)
@@ -95,11 +83,9 @@ func (c full) start(ctx context.Context, l *lab, name string) (*server, error) {
 
 // fill fills the data folder.
 func (c full) fill(ctx context.Context, l *lab, dir string) error {
-	program := filepath.Join(l.dir, "fill")
-	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./testdata/bench/fill")
-	build.Dir = l.root
-	if said, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("go build: %w: %s", err, said)
+	program, err := l.build(ctx, "fill")
+	if err != nil {
+		return err
 	}
 	said, err := exec.CommandContext(ctx, program, "-dir", dir, "-locks", strconv.Itoa(c.locks),
 		"-pools", strconv.Itoa(restartPools), "-ttl", restartTTL.String()).CombinedOutput()

@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"raisinproxy/internal/testservers"
 )
 
 // Names of servers.
@@ -45,9 +48,12 @@ func starters() map[string]func(context.Context, *lab, string) (*server, error) 
 	}
 }
 
+// stopper is a server as close sees it.
+type stopper interface{ Stop(context.Context) error }
+
 // server is one that runs.
 type server struct {
-	*process
+	*testservers.Process
 	port int
 	// grown is how many bytes its resident memory grew when it was filled with locks, for each.
 	grown float64
@@ -81,17 +87,12 @@ type lab struct {
 	options options
 	dir     string
 	root    string // of the repository
-	as      *identity
 	servers map[string]*server
-	order   []*server // as started
+	order   []stopper // as started
 	rate    float64   // for latency
 }
 
 func newLab(o options) (*lab, error) {
-	as, err := unprivileged()
-	if err != nil {
-		return nil, err
-	}
 	root, err := os.Getwd()
 	if err != nil {
 		return nil, err
@@ -103,7 +104,7 @@ func newLab(o options) (*lab, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &lab{options: o, dir: dir, root: root, as: as, servers: map[string]*server{}}
+	l := &lab{options: o, dir: dir, root: root, servers: map[string]*server{}}
 	return l, errors.Join(os.Chmod(dir, 0o755), writeScripts(dir))
 }
 
@@ -120,31 +121,28 @@ func (l *lab) server(ctx context.Context, name string) (*server, error) {
 	return s, nil
 }
 
-// keep keeps a server whose program was launched, so that close stops it.
-func (l *lab) keep(p *process, err error, port int) (*server, error) {
-	if err != nil {
-		return nil, err
-	}
-	s := &server{process: p, port: port}
+// keep keeps a server that was started, so that close stops it.
+func (l *lab) keep(s stopper, p *testservers.Process, port int) *server {
 	l.order = append(l.order, s)
-	return s, nil
+	return &server{Process: p, port: port}
 }
 
-// folder makes a folder that as may write to.
-func (l *lab) folder(name string) (string, error) {
-	dir := filepath.Join(l.dir, name)
-	err := os.Mkdir(dir, 0o700)
-	if err == nil && l.as != nil {
-		err = os.Chown(dir, int(l.as.Uid), int(l.as.Gid))
+// build compiles one of the programs beside this one, and returns its path.
+func (l *lab) build(ctx context.Context, name string) (string, error) {
+	program := filepath.Join(l.dir, name)
+	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./testdata/bench/"+name)
+	build.Dir = l.root
+	if said, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w: %s", err, said)
 	}
-	return dir, err
+	return program, nil
 }
 
 // close stops all servers, the last first.
-func (l *lab) close() error {
+func (l *lab) close(ctx context.Context) error {
 	var errs []error
 	for _, s := range slices.Backward(l.order) {
-		errs = append(errs, s.end())
+		errs = append(errs, s.Stop(context.WithoutCancel(ctx)))
 	}
 	return errors.Join(append(errs, os.RemoveAll(l.dir))...)
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"raisinproxy/internal/testservers"
 )
 
 const (
@@ -77,9 +79,10 @@ func StartClusterWithReplicas(t testing.TB, masters int, lines ...string) *Clust
 
 func (c *Cluster) startNode(lines []string) *Server {
 	c.t.Helper()
-	s := prepare(c.t, freePortOfNode(c.t), append(slices.Clone(lines), "cluster-enabled yes", "cluster-node-timeout 2000"))
-	s.launch()
-	return s
+	return start(c.t, testservers.RedisOptions{
+		Port:  freePortOfNode(c.t),
+		Lines: append(slices.Clone(lines), "cluster-enabled yes", "cluster-node-timeout 2000"),
+	})
 }
 
 func (c *Cluster) meet(s *Server) {

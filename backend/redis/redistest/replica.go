@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"testing"
+
+	"raisinproxy/internal/testservers"
 )
 
 // StartReplica runs a replica of master and waits until it acknowledges changes.
@@ -69,13 +71,11 @@ func (s *Server) Promote() {
 // this name and fails over after a second.
 func StartSentinel(t testing.TB, name string, master *Server) *Server {
 	t.Helper()
-	s := prepare(t, freePort(t), []string{
+	return start(t, testservers.RedisOptions{Args: []string{"--sentinel"}, Lines: []string{
 		fmt.Sprintf("sentinel monitor %s 127.0.0.1 %d 1", name, master.Port),
 		fmt.Sprintf("sentinel down-after-milliseconds %s 1000", name),
 		fmt.Sprintf("sentinel failover-timeout %s 10000", name),
-	}, "--sentinel")
-	s.launch()
-	return s
+	}})
 }
 
 // AwaitReplicas waits until a Sentinel knows of n replicas of the master, without

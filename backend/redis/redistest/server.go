@@ -1,27 +1,20 @@
 package redistest
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
-)
 
-// patience is how long a server may take to do what a test waits for. It only ends
-// tests that would hang.
-const patience = 30 * time.Second
+	"raisinproxy/internal/testservers"
+)
 
 // Configuration lines for Start.
 const (
@@ -38,11 +31,8 @@ type Server struct {
 	Port int
 
 	t       testing.TB
-	name    string // of the program
-	args    []string
-	lines   []string
-	env     []string
-	process *process
+	options testservers.RedisOptions
+	process *testservers.Redis
 	admin   *redis.Client
 }
 
@@ -56,34 +46,34 @@ func Start(t testing.TB, lines ...string) *Server {
 // StartEnv is Start with additional variables for the process, LD_PRELOAD say.
 func StartEnv(t testing.TB, env []string, lines ...string) *Server {
 	t.Helper()
-	s := prepare(t, freePort(t), lines)
-	s.env = env
-	s.launch()
-	return s
+	return start(t, testservers.RedisOptions{Lines: lines, Env: env})
 }
 
-// prepare makes a server that is not running yet.
-func prepare(t testing.TB, port int, lines []string, args ...string) *Server {
+// start runs a server in a folder of its own.
+func start(t testing.TB, options testservers.RedisOptions) *Server {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("-short: it needs a Redis")
 	}
+	options.Program = program(t)
 	dir, err := os.MkdirTemp("", "redis") //nolint:usetesting // the path of a unix socket has to be short
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{Dir: dir, Port: port, t: t, name: program(t), args: args, lines: lines}
-	s.admin = redis.NewClient(&redis.Options{Addr: s.Addr(), Protocol: 2, MaxRetries: -1, ContextTimeoutEnabled: true, DisableIdentity: true})
+	options.Dir = dir
+	s := &Server{Dir: dir, t: t, options: options}
 	t.Cleanup(func() {
-		s.admin.Close()
 		if s.process != nil {
-			s.process.end(syscall.SIGKILL)
-		}
-		if t.Failed() && s.process != nil {
-			t.Logf("the end of the log of the server on port %d:\n%s", s.Port, s.process.tail())
+			s.process.Kill()
+			s.admin.Close()
+			if t.Failed() {
+				t.Logf("the end of the log of the server on port %d:\n%s", s.Port, s.process.Log().Tail())
+			}
 		}
 		os.RemoveAll(dir)
 	})
+	s.launch()
+	s.admin = redis.NewClient(&redis.Options{Addr: s.Addr(), Protocol: 2, MaxRetries: -1, ContextTimeoutEnabled: true, DisableIdentity: true})
 	return s
 }
 
@@ -91,40 +81,30 @@ func prepare(t testing.TB, port int, lines []string, args ...string) *Server {
 // be LOADING then.)
 func (s *Server) launch() {
 	s.t.Helper()
-	config := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %s\nunixsocket %s\nsave \"\"\nappendonly no\n", s.Port, s.Dir, s.Socket())
-	config += "repl-diskless-sync-delay 0\n" + s.debugging()
-	if s.isSentinel() {
-		config = fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %s\n", s.Port, s.Dir)
+	options := s.options
+	if !s.isSentinel() {
+		options.Lines = append([]string{"repl-diskless-sync-delay 0", s.debugging()}, options.Lines...)
 	}
-	file := filepath.Join(s.Dir, "redis.conf")
-	config += strings.Join(s.lines, "\n") + "\n"
-	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+	process, err := testservers.StartRedis(s.t.Context(), options)
+	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.process = run(s.t, s.env, s.name, append([]string{file}, s.args...)...)
-	s.Await("the server answers", func(ctx context.Context) bool {
-		if s.process.ended() {
-			s.t.Fatalf("%s ended at its start:\n%s", s.name, s.process.tail())
-		}
-		err := s.admin.Ping(ctx).Err()
-		// An error is an answer too: LOADING, NOAUTH, MASTERDOWN.
-		return err == nil || redis.HasErrorPrefix(err, "")
-	})
+	s.process, s.Port, s.options.Port = process, process.Port, process.Port
 }
 
 // debugging allows the command DEBUG, where that has to be said.
 func (s *Server) debugging() string {
-	version, err := exec.CommandContext(s.t.Context(), s.name, "--version").Output()
+	version, err := exec.CommandContext(s.t.Context(), s.options.Program, "--version").Output()
 	if err != nil {
-		s.t.Fatalf("%s --version: %v", s.name, err)
+		s.t.Fatalf("%s --version: %v", s.options.Program, err)
 	}
 	if strings.Contains(string(version), " v=6.") {
 		return ""
 	}
-	return "enable-debug-command yes\n"
+	return "enable-debug-command yes"
 }
 
-func (s *Server) isSentinel() bool { return len(s.args) > 0 }
+func (s *Server) isSentinel() bool { return len(s.options.Args) > 0 }
 
 // Addr is host:port.
 func (s *Server) Addr() string { return fmt.Sprintf("127.0.0.1:%d", s.Port) }
@@ -133,7 +113,7 @@ func (s *Server) Addr() string { return fmt.Sprintf("127.0.0.1:%d", s.Port) }
 func (s *Server) URL() string { return "redis://" + s.Addr() + "/0" }
 
 // Socket is the path of the unix socket that it listens on too.
-func (s *Server) Socket() string { return filepath.Join(s.Dir, "s") }
+func (s *Server) Socket() string { return testservers.RedisSocket(s.Dir) }
 
 // AOF is the file or folder of the append-only file.
 func (s *Server) AOF() string {
@@ -197,7 +177,7 @@ func (s *Server) Info(ctx context.Context, field string) string {
 // Kill ends the process as a crash does, and waits for its end.
 func (s *Server) Kill() {
 	s.t.Helper()
-	s.process.end(syscall.SIGKILL)
+	s.process.Kill()
 }
 
 // Stop halts the process where it is: connections stay open and nothing answers.
@@ -206,7 +186,7 @@ func (s *Server) Stop() {
 	s.signal(syscall.SIGSTOP)
 	// The signal is sent when kill returns; that the process has stopped is another thing.
 	s.Await("the process has stopped", func(context.Context) bool {
-		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.process.cmd.Process.Pid))
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.process.Pid()))
 		return err != nil || strings.Contains(string(stat), ") T ") // err: no Linux, where nobody can tell
 	})
 }
@@ -216,7 +196,7 @@ func (s *Server) Continue() { s.signal(syscall.SIGCONT) }
 
 func (s *Server) signal(sig syscall.Signal) {
 	s.t.Helper()
-	if err := s.process.cmd.Process.Signal(sig); err != nil {
+	if err := s.process.Signal(sig); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -226,7 +206,7 @@ func (s *Server) signal(sig syscall.Signal) {
 func (s *Server) Restart(lines ...string) {
 	s.t.Helper()
 	if len(lines) > 0 {
-		s.lines = lines
+		s.options.Lines = lines
 	}
 	s.launch()
 }
@@ -241,88 +221,22 @@ func (s *Server) Await(what string, condition func(ctx context.Context) bool) {
 // Await waits until condition holds.
 func Await(t testing.TB, what string, condition func(ctx context.Context) bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	again := time.NewTicker(10 * time.Millisecond)
-	defer again.Stop()
-	for !condition(ctx) {
-		select {
-		case <-again.C:
-		case <-ctx.Done():
-			t.Fatalf("gave up waiting until %s", what)
+	err := testservers.Await(t.Context(), func(ctx context.Context) error {
+		if !condition(ctx) {
+			return errors.New("not yet")
 		}
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("gave up waiting until %s: %v", what, err)
 	}
 }
 
 func freePort(t testing.TB) int {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := testservers.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close()
-	return listener.Addr().(*net.TCPAddr).Port
-}
-
-// process is a child and the end of what it prints.
-type process struct {
-	cmd  *exec.Cmd
-	done chan struct{} // closed when it has ended and all of its output is read
-
-	mu   sync.Mutex
-	last []string
-}
-
-func run(t testing.TB, env []string, name string, args ...string) *process {
-	t.Helper()
-	p := &process{cmd: exec.Command(name, args...), done: make(chan struct{})}
-	p.cmd.Env = append(os.Environ(), env...)
-	// A test that is killed takes its servers with it.
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	output, err := p.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.cmd.Stderr = p.cmd.Stdout
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		defer close(p.done)
-		p.read(output)
-		p.cmd.Wait()
-	}()
-	return p
-}
-
-func (p *process) read(output io.Reader) {
-	const kept = 40
-	for lines := bufio.NewScanner(output); lines.Scan(); {
-		p.mu.Lock()
-		if p.last = append(p.last, lines.Text()); len(p.last) > kept {
-			p.last = p.last[1:]
-		}
-		p.mu.Unlock()
-	}
-}
-
-func (p *process) tail() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return strings.Join(p.last, "\n")
-}
-
-func (p *process) ended() bool {
-	select {
-	case <-p.done:
-		return true
-	default:
-		return false
-	}
-}
-
-// end sends a signal that ends the process, stopped or not, and waits for that.
-func (p *process) end(sig syscall.Signal) {
-	p.cmd.Process.Signal(sig)
-	<-p.done
+	return port
 }

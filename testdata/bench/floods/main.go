@@ -110,7 +110,7 @@ func measure(ctx context.Context, o options, a *attack, out io.Writer) (err erro
 // watchAmid measures the innocent client of one server while another, or the same, is
 // attacked.
 func watchAmid(ctx context.Context, s, attacked *server, a *attack, length time.Duration) (*innocent, error) {
-	attacker, err := startAttacker(ctx, a.name, attacked.address())
+	attacker, err := startAttacker(ctx, a.name, attacked.Address)
 	if err != nil {
 		return nil, err
 	}

@@ -6,15 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"raisinproxy/internal/testservers"
 	"raisinproxy/testdata/bench/proc"
 )
 
@@ -26,14 +24,13 @@ const (
 
 // server is one that runs, and a client that was there before anybody else.
 type server struct {
-	command  *exec.Cmd
+	*testservers.Proxy
 	dir      string
-	port     int
 	innocent *pgx.Conn
 }
 
 const configuration = `[pgwire]
-port = %d
+port = 0
 max_connections = %d
 [auth]
 users_file = "users.txt"
@@ -49,77 +46,36 @@ func startServer(ctx context.Context, program string, connections int) (*server,
 	if err != nil {
 		return nil, err
 	}
-	port, err := freePort()
-	if err != nil {
-		return nil, err
-	}
-	config, users := fmt.Sprintf(configuration, port, connections), fmt.Sprintf("%q %q\n%q %q\n", alice, alicePassword, mallory, malloryPassword)
 	path := filepath.Join(dir, "raisin.toml")
-	log, err := os.Create(filepath.Join(dir, "log"))
+	users := fmt.Sprintf("%q %q\n%q %q\n", alice, alicePassword, mallory, malloryPassword)
+	err = errors.Join(os.WriteFile(path, fmt.Appendf(nil, configuration, connections), 0o600), os.WriteFile(filepath.Join(dir, "users.txt"), []byte(users), 0o600))
 	if err != nil {
-		return nil, err
-	}
-	defer log.Close() // the server has it too
-	if err := errors.Join(os.WriteFile(path, []byte(config), 0o600), os.WriteFile(filepath.Join(dir, "users.txt"), []byte(users), 0o600)); err != nil {
-		return nil, err
-	}
-	s := &server{command: exec.Command(program, "--config", path), dir: dir, port: port}
-	s.command.Stdout, s.command.Stderr = log, log
-	// A group of its own: an interrupt from the terminal is for us, who stop it.
-	s.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := s.command.Start(); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	if s.innocent, err = s.greet(ctx); err != nil {
+	proxy, err := testservers.StartProxy(ctx, testservers.Options{Path: program, Args: []string{"--config", path}})
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	s := &server{Proxy: proxy, dir: dir}
+	if s.innocent, err = pgx.Connect(ctx, s.url()); err != nil {
 		return nil, errors.Join(err, s.stop(ctx))
 	}
 	return s, nil
 }
 
-// greet logs in as soon as the server lets it.
-func (s *server) greet(ctx context.Context) (*pgx.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	again := time.NewTicker(20 * time.Millisecond)
-	defer again.Stop()
-	for {
-		conn, err := pgx.Connect(ctx, s.url())
-		if err == nil {
-			return conn, nil
-		}
-		select {
-		case <-again.C:
-		case <-ctx.Done():
-			said, _ := os.ReadFile(filepath.Join(s.dir, "log")) // the error stands without it
-			return nil, fmt.Errorf("%w: %s", err, said)
-		}
-	}
-}
-
-func (s *server) address() string { return fmt.Sprintf("127.0.0.1:%d", s.port) }
-
 func (s *server) url() string {
 	return fmt.Sprintf("host=127.0.0.1 port=%d user=%s password='%s' dbname=shop sslmode=disable",
-		s.port, alice, "an innocent\\'s")
+		s.Port, alice, "an innocent\\'s")
 }
 
-func (s *server) peak() (int64, error) { return proc.Peak(s.command.Process.Pid) }
+func (s *server) peak() (int64, error) { return proc.Peak(s.Pid()) }
 
 // stop ends the server as an operator would, and wants it to end well.
 func (s *server) stop(ctx context.Context) error {
 	if s.innocent != nil {
 		_ = s.innocent.Close(context.WithoutCancel(ctx)) // the server goes too
 	}
-	_ = s.command.Process.Signal(syscall.SIGTERM) // it may have ended
-	return errors.Join(s.command.Wait(), os.RemoveAll(s.dir))
-}
-
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	return l.Addr().(*net.TCPAddr).Port, l.Close()
+	return errors.Join(s.Stop(context.WithoutCancel(ctx)), os.RemoveAll(s.dir))
 }
 
 // attacker is this program again, in its other part. It ends with its input.
