@@ -263,18 +263,6 @@ func (w *writer) refuseParams(m protoreflect.Message) {
 			w.refuseParam(n.Args[0])
 		}
 	}
-	m.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
-		switch {
-		case field.Message() == nil:
-		case field.IsList():
-			for i := range value.List().Len() {
-				w.refuseParams(value.List().Get(i).Message())
-			}
-		default:
-			w.refuseParams(value.Message())
-		}
-		return true
-	})
 }
 
 func (w *writer) refuseParam(n *pg_query.Node) {
