@@ -131,14 +131,7 @@ func (c *Compiler) operator(n *pg_query.A_Expr) (Expr, *pgerr.Error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.positioned(name, l, r, n.Location)
-}
-
-func (c *Compiler) positioned(op string, l, r Expr, pos int32) (Expr, *pgerr.Error) {
-	if op == "!=" {
-		op = "<>"
-	}
-	return c.binary(op, l, r, pos)
+	return c.binary(name, l, r, n.Location)
 }
 
 // prefix is + or - before an integer.

@@ -39,9 +39,7 @@ func (c *compiler) fromItem(sel *Select, n *pg_query.Node) *pgerr.Error {
 
 // fromJoin takes the joins that only list their items: CROSS JOIN and JOIN … ON true.
 func (c *compiler) fromJoin(sel *Select, n *pg_query.JoinExpr) *pgerr.Error {
-	cast := n.Quals.GetTypeCast() // the parser's form of true
-	always := n.Quals == nil || n.Quals.GetAConst().GetBoolval().GetBoolval() ||
-		tree.Name(cast.GetTypeName().GetNames()) == "bool" && cast.GetArg().GetAConst().GetBoolval().GetBoolval()
+	always := n.Quals == nil || tree.IsTrue(n.Quals)
 	if n.Jointype != pg_query.JoinType_JOIN_INNER || n.IsNatural || len(n.UsingClause) > 0 || n.Alias != nil || !always {
 		return c.NeedsUpstream(0, "this JOIN")
 	}
@@ -52,7 +50,7 @@ func (c *compiler) fromJoin(sel *Select, n *pg_query.JoinExpr) *pgerr.Error {
 }
 
 func (c *compiler) fromCall(n *pg_query.RangeFunction) *pgerr.Error {
-	fn := n.Functions[0].GetList().GetItems()[0].GetFuncCall()
+	fn := tree.FromFunction(n)
 	f, ok := tree.Function(fn)
 	if fn == nil || len(n.Coldeflist) > 0 {
 		return c.NeedsUpstream(fn.GetLocation(), "this FROM item")

@@ -57,7 +57,7 @@ func (p *placer) finish(l *level) {
 func (p *placer) sort(l *level, c *Clause) {
 	for _, n := range c.Conditions() {
 		switch {
-		case isTrueLiteral(n):
+		case tree.IsTrue(n):
 		case !c.outer && p.isGuard(n, l):
 			c.Guards = append(c.Guards, n)
 		default:
@@ -69,7 +69,7 @@ func (p *placer) sort(l *level, c *Clause) {
 // filters checks the conditions of a query beside the way, where a guard is not certain.
 func (p *placer) filters(l *level, c *Clause) {
 	for _, n := range c.Conditions() {
-		if !isTrueLiteral(n) {
+		if !tree.IsTrue(n) {
 			p.filter(l, n)
 		}
 	}
@@ -83,17 +83,6 @@ func (p *placer) filter(l *level, n *pg_query.Node) {
 		return
 	}
 	l.note(n)
-}
-
-// isTrueLiteral says whether a condition is true, in the words of the user or the parser.
-func isTrueLiteral(n *pg_query.Node) bool {
-	if cast := n.GetTypeCast(); tree.Name(cast.GetTypeName().GetNames()) == "bool" {
-		n = cast.Arg
-		if s := n.GetAConst().GetSval(); s != nil {
-			return s.Sval == "t" || s.Sval == "true"
-		}
-	}
-	return n.GetAConst().GetBoolval().GetBoolval()
 }
 
 // isGuard says whether a condition is certain to be the same for all rows.

@@ -194,7 +194,7 @@ func (l *level) noteBelow(n *pg_query.Node) {
 
 func (l *level) noteOperator(n *pg_query.A_Expr, at *pg_query.Node) {
 	switch name := tree.Name(n.Name); {
-	case name != "=" && name != "<>" && name != "!=":
+	case name != "=" && name != "<>": // which the parser makes of != too
 		return
 	case name != "=" && at.GetAExpr() == n:
 		return // a bare inequality

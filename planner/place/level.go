@@ -1,6 +1,8 @@
 package place
 
 import (
+	"cmp"
+
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 
 	"raisinproxy/planner/tree"
@@ -150,10 +152,7 @@ func (i *item) leastKind() kind {
 }
 
 func (l *level) addTable(table *pg_query.RangeVar) *item {
-	i := &item{alias: table.Relname, open: true, rest: ofRow, table: table}
-	if table.Alias != nil {
-		i.alias = table.Alias.Aliasname
-	}
+	i := &item{alias: cmp.Or(table.Alias.GetAliasname(), table.Relname), open: true, rest: ofRow, table: table}
 	l.items = append(l.items, i)
 	return i
 }
@@ -241,7 +240,7 @@ func (p *placer) fromFunction(n *pg_query.RangeFunction, above joined) *pg_query
 		p.refuse("a FROM item WITH ORDINALITY", n)
 		return nil
 	}
-	call := n.Functions[0].GetList().GetItems()[0].GetFuncCall()
+	call := tree.FromFunction(n)
 	if _, ok := tree.Function(call); !ok {
 		p.refuse("the arguments of another function in FROM", n)
 		return nil
@@ -331,19 +330,11 @@ func (l *level) beside(n *pg_query.Node) {
 
 // aliasOf is the name by which an item of FROM is known.
 func aliasOf(n *pg_query.Node) string {
-	switch v := n.GetNode().(type) {
-	case *pg_query.Node_RangeVar:
-		if v.RangeVar.Alias != nil {
-			return v.RangeVar.Alias.Aliasname
+	table, function := n.GetRangeVar(), n.GetRangeFunction()
+	for _, alias := range []*pg_query.Alias{table.GetAlias(), n.GetRangeSubselect().GetAlias(), function.GetAlias()} {
+		if alias != nil {
+			return alias.Aliasname
 		}
-		return v.RangeVar.Relname
-	case *pg_query.Node_RangeSubselect:
-		return v.RangeSubselect.Alias.GetAliasname()
-	case *pg_query.Node_RangeFunction:
-		if v.RangeFunction.Alias == nil {
-			return tree.Name(v.RangeFunction.Functions[0].GetList().GetItems()[0].GetFuncCall().GetFuncname())
-		}
-		return v.RangeFunction.Alias.Aliasname
 	}
-	return ""
+	return cmp.Or(table.GetRelname(), tree.Name(tree.FromFunction(function).GetFuncname()))
 }

@@ -176,7 +176,7 @@ func (l *onceList) logic(n *pg_query.BoolExpr) {
 
 // onceOperators return NULL only of NULL, or look into a call's JSON.
 var onceOperators = map[string]bool{
-	"=": true, "<>": true, "!=": true, "<": true, "<=": true, ">": true, ">=": true,
+	"=": true, "<>": true, "<": true, "<=": true, ">": true, ">=": true,
 	"||": true, "->": true, "->>": true, "-": true, "+": true,
 }
 

@@ -22,9 +22,7 @@ func contextOf(n *pg_query.Node) *callContext {
 		target: map[*pg_query.FuncCall]*pg_query.ResTarget{},
 		lists:  map[*pg_query.A_Indirection]bool{},
 	}
-	tree.Each(n, func(item *pg_query.RangeFunction) {
-		at.from[item.Functions[0].GetList().GetItems()[0].GetFuncCall()] = item
-	})
+	tree.Each(n, func(item *pg_query.RangeFunction) { at.from[tree.FromFunction(item)] = item })
 	tree.Each(n, func(field *pg_query.A_Indirection) {
 		if call, f, _ := tree.FieldOfCall(field); f != nil {
 			at.field[call] = field

@@ -139,19 +139,7 @@ func (r *rewriter) within(i int, nodes []placedNode) bool {
 // located is the first and the last place in n that the parser says, in bytes of
 // the user's text.
 func (r *rewriter) located(n tree.Message) span {
-	first, last := int32(-1), int32(-1)
-	tree.Descend(n.ProtoReflect(), func(m protoreflect.Message) {
-		field := m.Descriptor().Fields().ByName("location")
-		if field == nil {
-			return
-		}
-		if at := int32(m.Get(field).Int()); at >= 0 {
-			if first < 0 || at < first {
-				first = at
-			}
-			last = max(last, at)
-		}
-	})
+	first, last := tree.Locations(n)
 	return span{r.source.Offset(first), r.source.Offset(last)}
 }
 

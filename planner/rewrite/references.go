@@ -35,20 +35,11 @@ func (r *rewriter) callsOf(from []*pg_query.Node) (sites []*callSite) {
 	for _, item := range from {
 		if join := item.GetJoinExpr(); join != nil {
 			sites = append(sites, r.callsOf([]*pg_query.Node{join.Larg, join.Rarg})...)
-		} else if s := r.callOf(item); s != nil {
+		} else if s := r.byCall[tree.FromFunction(item.GetRangeFunction())]; s != nil {
 			sites = append(sites, s)
 		}
 	}
 	return sites
-}
-
-// callOf is the call that is a FROM item; nil if it is anything else.
-func (r *rewriter) callOf(item *pg_query.Node) *callSite {
-	functions := item.GetRangeFunction().GetFunctions()
-	if len(functions) == 0 {
-		return nil
-	}
-	return r.byCall[functions[0].GetList().GetItems()[0].GetFuncCall()]
 }
 
 // wholeRows refuses the alias of a call as a value: that of a function with a single column

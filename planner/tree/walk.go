@@ -98,16 +98,25 @@ func writeFingerprint(b *strings.Builder, m protoreflect.Message) {
 
 // Location is where the text of n begins, as a byte offset in the parsed text:
 // the smallest location anywhere in it. 0 if nothing in it has one.
-func Location(n *pg_query.Node) int32 {
-	first := int32(-1)
+func Location(n Message) int32 {
+	first, _ := Locations(n)
+	return max(first, 0)
+}
+
+// Locations are the first and the last place in n that the parser says; -1 if it says none.
+func Locations(n Message) (first, last int32) {
+	first, last = -1, -1
 	Descend(n.ProtoReflect(), func(m protoreflect.Message) {
 		field := m.Descriptor().Fields().ByName("location")
 		if field == nil {
 			return
 		}
-		if at := int32(m.Get(field).Int()); first < 0 || at < first {
-			first = at
+		if at := int32(m.Get(field).Int()); at >= 0 {
+			if first < 0 || at < first {
+				first = at
+			}
+			last = max(last, at)
 		}
 	})
-	return max(first, 0)
+	return first, last
 }
