@@ -281,7 +281,7 @@ func (f *folding) solid(n *pg_query.SelectStmt) bool {
 	}
 	b := f.level.below(f.level.scope)
 	b.parent = f.level
-	f.siblingQuery(b, &item{node: &pg_query.Node{Node: &pg_query.Node_SelectStmt{SelectStmt: n}}}, n)
+	f.siblingQuery(b, n, n)
 	return f.err == nil
 }
 

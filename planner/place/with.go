@@ -11,8 +11,8 @@ type scope struct {
 	outer     *scope
 	query     *pg_query.CommonTableExpr
 	recursive bool
-	calls     bool  // it makes some, by itself or by what it reads
-	columns   *item // of one that makes none, once it was checked
+	calls     bool       // it makes some, by itself or by what it reads
+	columns   *columnSet // of one that makes none, once it was checked
 }
 
 // find is the WITH query that a relation is; nil if it is none.
