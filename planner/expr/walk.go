@@ -8,6 +8,17 @@ func Walk(e Expr, visit func(Expr)) {
 	}
 }
 
+// AllTrue says whether conditions are all true.
+func AllTrue(conditions []Expr, f *Frame) (bool, error) {
+	for _, e := range conditions {
+		v, err := e.Eval(f)
+		if err != nil || v.Null || !v.Bool() {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
 // Early says whether PostgreSQL would compute e while it plans (from literals
 // and parameters alone) and whether that can fail. Such errors come at Bind,
 // before any row description.

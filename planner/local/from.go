@@ -2,7 +2,6 @@ package local
 
 import (
 	"slices"
-	"strconv"
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 	pg_query "github.com/pganalyze/pg_query_go/v5"
@@ -167,31 +166,20 @@ func (c *compiler) withQueries(n *pg_query.WithClause) *pgerr.Error {
 // fromValues is (VALUES …) AS alias(columns), which \gdesc of psql sends.
 func (c *compiler) fromValues(sel *Select, n *pg_query.RangeSubselect) *pgerr.Error {
 	sub := n.Subquery.GetSelectStmt()
-	if sub == nil || len(sub.ValuesLists) == 0 || sel.values != nil || len(sub.SortClause) > 0 ||
+	if sel.values != nil || len(sub.SortClause) > 0 ||
 		sub.LimitCount != nil || sub.LimitOffset != nil || sub.WithClause != nil || n.Alias == nil {
 		return c.NeedsUpstream(0, "a subquery")
 	}
 	calls := len(c.Calls)
 	outer := c.From
 	c.From = nil
-	tuples, types, err := c.valuesLists(sub.ValuesLists)
+	item, err := c.valuesLists(sel, sub.ValuesLists)
 	c.From = outer
 	if err != nil {
 		return err
 	}
 	if len(c.Calls) > calls {
 		return c.NeedsUpstream(0, "a call in a subquery")
-	}
-	sel.values = tuples
-	for _, tuple := range tuples {
-		for _, e := range tuple {
-			sel.noteEarly(e)
-		}
-	}
-	item := expr.Item{}
-	for i, t := range types {
-		item.Names = append(item.Names, "column"+strconv.Itoa(i+1))
-		item.Columns = append(item.Columns, expr.ValuesColumn(i, t))
 	}
 	return c.addFrom(item, n.Alias, 0)
 }

@@ -70,11 +70,8 @@ func (s *localSource) expr(c *expr.Compiler, n *pg_query.Node, t datum.Type) exp
 // Params are the values of the user's parameters.
 func (l *LocalArgs) Eval(params []datum.Datum) (args [][]datum.Datum, guarded bool, err error) {
 	f := &expr.Frame{Params: params}
-	for _, e := range l.guards {
-		v, err := e.Eval(f)
-		if err != nil || v.Null || !v.Bool() {
-			return nil, false, err
-		}
+	if guarded, err = expr.AllTrue(l.guards, f); !guarded {
+		return nil, false, err
 	}
 	args = make([][]datum.Datum, len(l.calls))
 	for i, call := range l.calls {
