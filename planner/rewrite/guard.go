@@ -7,7 +7,6 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"raisinproxy/planner/place"
-	"raisinproxy/planner/sqltext"
 	"raisinproxy/planner/tree"
 	"raisinproxy/sqlfuncs/pgerr"
 )
@@ -106,7 +105,7 @@ func (r *rewriter) part(first, last int, all []placedNode) bool {
 func (r *rewriter) conditionEnd(last, depth int) int {
 	i := r.tokenFrom(last)
 	for ; i < len(r.tokens); i++ {
-		if t := r.tokens[i]; t.depth < depth || t.depth == depth && t.Start > last && (r.endsClause(i) || r.joins(i)) {
+		if t := r.tokens[i]; t.depth < depth || t.depth == depth && t.Start > last && (clauseWords[r.keyword(i)] || r.joins(i)) {
 			break
 		}
 	}
@@ -115,13 +114,7 @@ func (r *rewriter) conditionEnd(last, depth int) int {
 
 // joins says whether another item of FROM begins at a token.
 func (r *rewriter) joins(i int) bool {
-	if r.is(i, ",") {
-		return true
-	}
-	if r.tokens[i].Kind != sqltext.Ident || r.is(i-1, ".") || r.isWord(i-1, "as") || r.is(i+1, "(") {
-		return false
-	}
-	return joinWords[sqltext.FoldName(r.text(i))]
+	return r.is(i, ",") || joinWords[r.keyword(i)] && !r.is(i+1, "(")
 }
 
 var joinWords = map[string]bool{

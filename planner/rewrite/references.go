@@ -3,7 +3,6 @@ package rewrite
 import (
 	"github.com/jeroenrinzema/psql-wire/codes"
 	pg_query "github.com/pganalyze/pg_query_go/v5"
-	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"raisinproxy/planner/tree"
 	"raisinproxy/sqlfuncs/pgerr"
@@ -56,11 +55,10 @@ func (r *rewriter) wholeRows(query tree.Message, calls []*callSite) (err *pgerr.
 	if len(items) == 0 {
 		return nil
 	}
-	lists := columnLists(query)
 	tree.Each(query, func(ref *pg_query.ColumnRef) {
 		alias := ref.Fields[0].GetString_().GetSval()
 		row, found := items[alias]
-		whole := len(ref.Fields) == 1 && row || len(ref.Fields) == 2 && ref.Fields[1].GetAStar() != nil && !lists[ref]
+		whole := len(ref.Fields) == 1 && row || len(ref.Fields) == 2 && ref.Fields[1].GetAStar() != nil && !r.lists[ref]
 		if err == nil && whole && found {
 			err = pgerr.Newf(codes.FeatureNotSupported, "\"%s\" as a whole row is not supported", alias).
 				WithHint("Name its columns, or write %s.* as an item of the SELECT list.", alias).At(r.source.Char(ref.Location))
@@ -81,28 +79,6 @@ func (s *callSite) hasColumn(name string) bool {
 		}
 	}
 	return false
-}
-
-// columnLists are the alias.* that stand for a list of columns.
-func columnLists(query tree.Message) map[*pg_query.ColumnRef]bool {
-	lists := map[*pg_query.ColumnRef]bool{}
-	tree.Descend(query.ProtoReflect(), func(m protoreflect.Message) {
-		switch v := m.Interface().(type) {
-		case *pg_query.ResTarget:
-			lists[v.Val.GetColumnRef()] = true
-		case *pg_query.RowExpr:
-			for _, arg := range v.Args {
-				lists[arg.GetColumnRef()] = true
-			}
-		case *pg_query.SelectStmt:
-			for _, row := range v.ValuesLists {
-				for _, item := range row.GetList().GetItems() {
-					lists[item.GetColumnRef()] = true
-				}
-			}
-		}
-	})
-	return lists
 }
 
 // locks refuses FOR UPDATE OF a call, in the words of PostgreSQL.

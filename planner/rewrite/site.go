@@ -23,6 +23,7 @@ type rewriter struct {
 	declared []datum.Type
 	sites    []*callSite // in the order of evaluation
 	byCall   map[*pg_query.FuncCall]*callSite
+	lists    map[tree.Message]bool // the alias.* and (f(…)).* that stand for a list of columns
 	guards   []*guard
 	ordered  bool // the guards are evaluated in their order
 	trailing int  // where the hidden columns of Rows go; 0: there are none
@@ -110,6 +111,7 @@ func (r *rewriter) locate(n *pg_query.Node, placed []place.Call) *pgerr.Error {
 		return r.refuse(tree.Calls(n)[0], "this statement")
 	}
 	at := contextOf(n)
+	r.lists = listItems(n)
 	r.byCall = map[*pg_query.FuncCall]*callSite{}
 	for _, p := range placed {
 		if len(tree.Calls(p.Node)) > 1 {
@@ -149,7 +151,7 @@ func (r *rewriter) formOf(s *callSite, at *callContext) *pgerr.Error {
 				At(r.character(s.name))
 			return nil
 		}
-		if !r.widenToField(s) || s.form == formStar && !at.lists[field] {
+		if !r.widenToField(s) || s.form == formStar && !r.lists[field] {
 			return r.refuse(s.call, "this form")
 		}
 		if s.form == formStar {
