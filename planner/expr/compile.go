@@ -19,7 +19,9 @@ type Compiler struct {
 	Params *Params
 	From   []Item  // whose columns can be named
 	Calls  []*Call // in the order of their evaluation
-	slots  int     // of derived columns
+	// Made are calls that are not to be compiled: something else computes their arguments.
+	Made  map[*pg_query.FuncCall]*Call
+	slots int // of derived columns
 	// Opaque is why a value cannot be computed here whose type alone was needed so
 	// far.
 	Opaque *pgerr.Error

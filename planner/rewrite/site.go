@@ -107,9 +107,6 @@ func (s *callSite) nameOf(column int) string {
 
 // locate finds the placed calls in the text.
 func (r *rewriter) locate(n *pg_query.Node, placed []place.Call) *pgerr.Error {
-	if len(tree.Calls(n)) > len(placed) {
-		return r.refuse(tree.Calls(n)[0], "this statement")
-	}
 	at := contextOf(n)
 	r.lists = listItems(n)
 	r.byCall = map[*pg_query.FuncCall]*callSite{}
