@@ -219,7 +219,7 @@ func (p *placer) join(l *level, n *pg_query.JoinExpr, above joined) {
 // merged notes the columns that a JOIN makes of those of its sides.
 func (l *level) merged(n *pg_query.JoinExpr, before int) {
 	for _, name := range n.UsingClause {
-		l.own.merge(name.GetString_().GetSval())
+		l.own.using[name.GetString_().GetSval()] = true
 	}
 	l.own.natural = l.own.natural || n.IsNatural
 	if alias := n.Alias; alias != nil {

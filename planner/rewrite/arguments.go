@@ -4,7 +4,6 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 
 	"raisinproxy/planner/expr"
-	"raisinproxy/planner/place"
 	"raisinproxy/sqlfuncs/datum"
 )
 
@@ -91,10 +90,7 @@ func (r *rewriter) localSource() *localSource {
 	for _, g := range r.guards {
 		source.guards = append(source.guards, g.nodes...)
 	}
-	for _, s := range r.sites {
-		if s.place == place.PerRow {
-			continue
-		}
+	for _, s := range r.once {
 		if s.given == nil {
 			return nil
 		}

@@ -139,10 +139,7 @@ func (r *rewriter) located(n tree.Message) span {
 // references checks what the arguments of calls that run once refer to.
 func (r *rewriter) references(n *pg_query.Node) *pgerr.Error {
 	with := tree.WithNames(n)
-	for _, s := range r.sites {
-		if s.place == place.PerRow {
-			continue
-		}
+	for _, s := range r.once {
 		if err := r.alone(s.call, with); err != nil {
 			return err
 		}
@@ -180,10 +177,7 @@ func (r *rewriter) alone(call *pg_query.FuncCall, with map[string]bool) (err *pg
 
 // namesWholeRow says whether a name in a subquery might be a row of its own: in place, it
 // might be a column of another item of FROM.
-func namesWholeRow(call *pg_query.FuncCall) (found bool) {
+func namesWholeRow(call *pg_query.FuncCall) bool {
 	own := tree.OwnNames(call)
-	tree.Each(call, func(ref *pg_query.ColumnRef) {
-		found = found || len(ref.Fields) == 1 && own[tree.Name(ref.Fields)]
-	})
-	return found
+	return tree.Any(call, func(ref *pg_query.ColumnRef) bool { return len(ref.Fields) == 1 && own[tree.Name(ref.Fields)] })
 }

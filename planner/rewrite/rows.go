@@ -7,7 +7,6 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 
 	"raisinproxy/planner/expr"
-	"raisinproxy/planner/place"
 	"raisinproxy/planner/plan"
 	"raisinproxy/planner/tree"
 	"raisinproxy/sqlfuncs"
@@ -51,20 +50,14 @@ func (i *RowItem) Value(rows []sqlfuncs.Row) (datum.Datum, error) {
 
 // perRow plans the calls that run for each row of the statement n.
 func (r *rewriter) perRow(n *pg_query.Node) *pgerr.Error {
-	var rows []*callSite
-	for _, s := range r.sites {
-		if s.place == place.PerRow {
-			rows = append(rows, s)
-		}
-	}
-	if len(rows) == 0 || r.plan.Explain != nil {
+	if len(r.rows) == 0 || r.plan.Explain != nil {
 		return nil
 	}
 	query := n.GetSelectStmt() // place has refused any other
 	if !r.findTrailing(query) {
-		return r.refuse(rows[0].call, "this form")
+		return r.refuse(r.rows[0].call, "this form")
 	}
-	return r.planRows(query, rows)
+	return r.planRows(query)
 }
 
 // findTrailing finds the end of the SELECT list, where the hidden columns go.
@@ -93,16 +86,14 @@ func isRowsFrom(n *pg_query.Node) bool {
 	return n.GetRangeFunction().GetIsRowsfrom()
 }
 
-func (r *rewriter) planRows(query *pg_query.SelectStmt, rows []*callSite) *pgerr.Error {
+func (r *rewriter) planRows(query *pg_query.SelectStmt) *pgerr.Error {
 	perRow := &RowPlan{}
 	made := map[*pg_query.FuncCall]*expr.Call{}
-	for i, s := range rows {
-		call := SplitCall{Func: s.function, Position: r.character(s.name)}
+	for i, s := range r.rows {
+		perRow.Calls = append(perRow.Calls, r.splitCall(s, len(perRow.Hidden)))
 		for _, arg := range s.function.Args {
-			call.Args = append(call.Args, len(perRow.Hidden))
 			perRow.Hidden = append(perRow.Hidden, arg.Type)
 		}
-		perRow.Calls = append(perRow.Calls, call)
 		made[s.call] = &expr.Call{Func: s.function, Index: i}
 	}
 	r.plan.Rows = perRow
@@ -239,10 +230,7 @@ func (l *rowList) ordersBy(query *pg_query.SelectStmt, target *pg_query.ResTarge
 // their own, since ORDER BY name means a column of the result before one of a table.
 func (r *rewriter) trailingColumns(w *textWriter) {
 	number := 0
-	for _, s := range r.sites {
-		if s.place != place.PerRow {
-			continue
-		}
+	for _, s := range r.rows {
 		for slot := range s.function.Args {
 			number++
 			w.put(s.name, ", ")

@@ -22,6 +22,8 @@ type rewriter struct {
 	prepared bool // the statement may have parameters
 	declared []datum.Type
 	sites    []*callSite // in the order of evaluation
+	once     []*callSite // those that run before the statement
+	rows     []*callSite // those that run for each row
 	byCall   map[*pg_query.FuncCall]*callSite
 	lists    map[tree.Message]bool // the alias.* and (f(…)).* that stand for a list of columns
 	guards   []*guard
@@ -123,6 +125,11 @@ func (r *rewriter) locate(n *pg_query.Node, placed []place.Call) *pgerr.Error {
 			return err
 		}
 		r.sites = append(r.sites, s)
+		if s.place == place.PerRow {
+			r.rows = append(r.rows, s)
+		} else {
+			r.once = append(r.once, s)
+		}
 		r.byCall[p.Node] = s
 	}
 	return nil

@@ -22,6 +22,12 @@ func Each[M Message](n Message, visit func(M)) {
 	})
 }
 
+// Any says whether such a message of type M is below n, or is n itself.
+func Any[M Message](n Message, such func(M) bool) (found bool) {
+	Each(n, func(m M) { found = found || such(m) })
+	return found
+}
+
 // Descend visits m and every message below it.
 func Descend(m protoreflect.Message, visit func(protoreflect.Message)) {
 	DescendUnless(m, func(m protoreflect.Message) bool { visit(m); return true })
