@@ -130,5 +130,5 @@ func distance(a, b string) int {
 // Derive makes a column of a subquery of an expression.
 func (c *Compiler) Derive(e Expr) Expr {
 	c.slots++
-	return newDerived(e, c.slots-1)
+	return &derived{inner: e, slot: c.slots - 1, inside: traitsOf(e)}
 }

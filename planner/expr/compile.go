@@ -149,7 +149,7 @@ func (c *Compiler) prefix(op string, e Expr, pos int32) (Expr, *pgerr.Error) {
 		return e, nil
 	}
 	zero := &Constant{T: e.Type(), val: datum.OfInt(0), Pos: pos}
-	return &strict2{t: e.Type(), left: zero, right: e, apply: arithmetic("-", e.Type()), fallible: true}, nil
+	return &strict2{t: e.Type(), left: zero, right: e, apply: arithmetic("-", e.Type()), traits: fallible}, nil
 }
 
 func (c *Compiler) boolExpr(n *pg_query.BoolExpr) (Expr, *pgerr.Error) {

@@ -38,7 +38,7 @@ func (c *Compiler) arithmetic(op string, l, r Expr, pos int32) (Expr, *pgerr.Err
 	if r, err = c.Operand(r, t); err != nil {
 		return nil, err
 	}
-	return &strict2{t: t, left: l, right: r, apply: arithmetic(op, t), fallible: true}, nil
+	return &strict2{t: t, left: l, right: r, apply: arithmetic(op, t), traits: fallible}, nil
 }
 
 // commonInteger is the type in which two operands compute: the wider of two
