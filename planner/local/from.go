@@ -29,7 +29,7 @@ func (c *compiler) fromItem(sel *Select, n *pg_query.Node) *pgerr.Error {
 		return c.fromJoin(sel, n.JoinExpr)
 	case *pg_query.Node_RangeVar:
 		if item, ok := c.with[n.RangeVar.Relname]; ok && n.RangeVar.Schemaname == "" {
-			return c.addFrom(item.Clone(), n.RangeVar.Alias, n.RangeVar.Location)
+			return c.addFrom(item, n.RangeVar.Alias, n.RangeVar.Location)
 		}
 		return c.NeedsUpstream(n.RangeVar.Location, "relation \"%s\"", n.RangeVar.Relname)
 	}
@@ -154,9 +154,7 @@ func (c *compiler) withQueries(n *pg_query.WithClause) *pgerr.Error {
 			return pgerr.Newf(codes.InvalidColumnReference, "WITH query \"%s\" has %d columns available but %d columns specified",
 				cte.Ctename, len(item.Names), len(cte.Aliascolnames)).At(c.At(cte.Location))
 		}
-		for i, name := range cte.Aliascolnames {
-			item.Names[i] = name.GetString_().GetSval()
-		}
+		item.Rename(cte.Aliascolnames)
 		item.Alias = cte.Ctename
 		c.with[cte.Ctename] = item
 	}
@@ -192,9 +190,7 @@ func (c *compiler) addFrom(item expr.Item, alias *pg_query.Alias, pos int32) *pg
 			return pgerr.Newf(codes.InvalidColumnReference, "table \"%s\" has %d columns available but %d columns specified",
 				item.Alias, len(item.Names), len(alias.Colnames))
 		}
-		for i, name := range alias.Colnames {
-			item.Names[i] = name.GetString_().GetSval()
-		}
+		item.Rename(alias.Colnames)
 	}
 	for _, other := range c.From {
 		if other.Alias == item.Alias {
