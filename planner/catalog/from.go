@@ -106,7 +106,7 @@ func (c *compiler) addQuery(b *body, i *item, alias *pg_query.Alias) (node, erro
 
 // fromFunction is unnest(array) or generate_series(from, to).
 func (c *compiler) fromFunction(n *pg_query.RangeFunction) (node, error) {
-	call := n.Functions[0].GetList().GetItems()[0].GetFuncCall()
+	call := tree.FromFunction(n)
 	if call == nil || len(n.Functions) != 1 || n.Ordinality || n.IsRowsfrom || len(n.Coldeflist) > 0 {
 		return nil, refusal("this FROM item")
 	}

@@ -57,6 +57,9 @@ func (c *Compiler) NoteDatabase(n *pg_query.FuncCall) {
 
 // Call compiles one of the proxy's calls and notes it, after those in its arguments.
 func (c *Compiler) Call(f *sqlfuncs.Function, n *pg_query.FuncCall) (*Call, *pgerr.Error) {
+	if made := c.Made[n]; made != nil {
+		return made, nil
+	}
 	args, err := c.arguments(n)
 	if err != nil {
 		return nil, err
@@ -164,7 +167,7 @@ func describeArgs(args []argument) string {
 func (c *Compiler) callField(n *pg_query.A_Indirection) (Expr, *pgerr.Error) {
 	call, f, column := tree.FieldOfCall(n)
 	if f == nil {
-		if field := tree.SubscriptOfCall(n); field != nil {
+		if field := tree.SubscriptOfCall(n); field != nil && c.Made == nil { // it may be anything that reads a row
 			return c.callSubscript(n.Arg.GetFuncCall(), field)
 		}
 		return nil, c.NeedsUpstream(tree.Location(n.Arg), "this expression")

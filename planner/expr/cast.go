@@ -43,16 +43,16 @@ func conversion(e Expr, to datum.Type) Expr {
 	from := e.Type()
 	switch {
 	case to == datum.OID && from.IsInteger():
-		return &strict1{t: to, arg: e, apply: toOID(from), fallible: true}
+		return &strict1{t: to, arg: e, apply: toOID(from), traits: fallible}
 	case from.IsInteger() && to == datum.Int8, from == datum.Int2 && to == datum.Int4, from == datum.OID && to == datum.Int8:
 		return &strict1{t: to, arg: e, apply: same}
 	case from == datum.OID && to == datum.Int4:
 		asSigned := func(d datum.Datum) (datum.Datum, error) { return datum.OfInt(int64(int32(d.Int))), nil }
 		return &strict1{t: to, arg: e, apply: asSigned}
 	case from.IsInteger() && to.IsInteger():
-		return &strict1{t: to, arg: e, apply: narrow(to), fallible: true}
+		return &strict1{t: to, arg: e, apply: narrow(to), traits: fallible}
 	case from == datum.Numeric && to.IsInteger():
-		return &strict1{t: to, arg: e, apply: roundTo(to), fallible: true}
+		return &strict1{t: to, arg: e, apply: roundTo(to), traits: fallible}
 	case from == datum.Int4 && to == datum.Bool:
 		return &strict1{t: to, arg: e, apply: func(d datum.Datum) (datum.Datum, error) { return datum.OfBool(d.Int != 0), nil }}
 	case from == datum.Bool && to == datum.Int4:
@@ -77,7 +77,7 @@ func stringConversion(e Expr, to datum.Type) Expr {
 		return &strict1{t: to, arg: &strict1{t: datum.Text, arg: e, apply: textOf(from)}, apply: clipName}
 	case from.IsString() && from != datum.Bpchar && computable(to):
 		parse := func(d datum.Datum) (datum.Datum, error) { return datum.Parse(to, d.Str) }
-		return &strict1{t: to, arg: e, apply: parse, fallible: true}
+		return &strict1{t: to, arg: e, apply: parse, traits: fallible}
 	}
 	return nil
 }

@@ -17,10 +17,12 @@ type Item struct {
 	Columns []Expr
 }
 
-// Clone copies the names, which an alias may change.
-func (f Item) Clone() Item {
+// Rename gives the first columns other names. Copies of the item keep theirs.
+func (f *Item) Rename(names []*pg_query.Node) {
 	f.Names = slices.Clone(f.Names)
-	return f
+	for i, name := range names {
+		f.Names[i] = name.GetString_().GetSval()
+	}
 }
 
 // Item finds an item of FROM by its alias.
@@ -130,5 +132,5 @@ func distance(a, b string) int {
 // Derive makes a column of a subquery of an expression.
 func (c *Compiler) Derive(e Expr) Expr {
 	c.slots++
-	return newDerived(e, c.slots-1)
+	return &derived{inner: e, slot: c.slots - 1, inside: traitsOf(e)}
 }

@@ -19,7 +19,9 @@ type Compiler struct {
 	Params *Params
 	From   []Item  // whose columns can be named
 	Calls  []*Call // in the order of their evaluation
-	slots  int     // of derived columns
+	// Made are calls that are not to be compiled: something else computes their arguments.
+	Made  map[*pg_query.FuncCall]*Call
+	slots int // of derived columns
 	// Opaque is why a value cannot be computed here whose type alone was needed so
 	// far.
 	Opaque *pgerr.Error
@@ -131,14 +133,7 @@ func (c *Compiler) operator(n *pg_query.A_Expr) (Expr, *pgerr.Error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.positioned(name, l, r, n.Location)
-}
-
-func (c *Compiler) positioned(op string, l, r Expr, pos int32) (Expr, *pgerr.Error) {
-	if op == "!=" {
-		op = "<>"
-	}
-	return c.binary(op, l, r, pos)
+	return c.binary(name, l, r, n.Location)
 }
 
 // prefix is + or - before an integer.
@@ -154,7 +149,7 @@ func (c *Compiler) prefix(op string, e Expr, pos int32) (Expr, *pgerr.Error) {
 		return e, nil
 	}
 	zero := &Constant{T: e.Type(), val: datum.OfInt(0), Pos: pos}
-	return &strict2{t: e.Type(), left: zero, right: e, apply: arithmetic("-", e.Type()), fallible: true}, nil
+	return &strict2{t: e.Type(), left: zero, right: e, apply: arithmetic("-", e.Type()), traits: fallible}, nil
 }
 
 func (c *Compiler) boolExpr(n *pg_query.BoolExpr) (Expr, *pgerr.Error) {

@@ -126,18 +126,9 @@ func (e *valuesColumn) operands() []Expr { return nil }
 // computed once, when it is first used, and what there is to know of it was found when
 // it was made: queries that build on each other would double the work each time.
 type derived struct {
-	inner    Expr
-	slot     int // in Frame.derived
-	early    bool
-	fallible bool
-	session  bool
-}
-
-func newDerived(inner Expr, slot int) *derived {
-	e := &derived{inner: inner, slot: slot}
-	e.early, e.fallible = Early(inner)
-	e.session = UsesSession(inner)
-	return e
+	inner  Expr
+	slot   int // in Frame.derived
+	inside traits
 }
 
 // memo is the value of a derived column.
@@ -163,10 +154,10 @@ func (e *derived) operands() []Expr { return nil }
 
 // strict1 is an operation on one value that yields NULL for NULL.
 type strict1 struct {
-	t        datum.Type
-	arg      Expr
-	apply    func(datum.Datum) (datum.Datum, error)
-	fallible bool
+	t     datum.Type
+	arg   Expr
+	apply func(datum.Datum) (datum.Datum, error)
+	traits
 }
 
 func (e *strict1) Type() datum.Type { return e.t }
@@ -184,7 +175,7 @@ type strict2 struct {
 	t           datum.Type
 	left, right Expr
 	apply       func(l, r datum.Datum) (datum.Datum, error)
-	fallible    bool
+	traits
 }
 
 func (e *strict2) Type() datum.Type { return e.t }

@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"cmp"
 	"math"
 	"strings"
 
@@ -37,7 +38,7 @@ func (c *Compiler) arithmetic(op string, l, r Expr, pos int32) (Expr, *pgerr.Err
 	if r, err = c.Operand(r, t); err != nil {
 		return nil, err
 	}
-	return &strict2{t: t, left: l, right: r, apply: arithmetic(op, t), fallible: true}, nil
+	return &strict2{t: t, left: l, right: r, apply: arithmetic(op, t), traits: fallible}, nil
 }
 
 // commonInteger is the type in which two operands compute: the wider of two
@@ -131,11 +132,11 @@ func (c *Compiler) comparison(op string, l, r Expr, pos int32) (Expr, *pgerr.Err
 		return nil, err
 	}
 	lt, rt := l.Type(), r.Type()
-	order := compareInts
+	order := func(l, r datum.Datum) int { return cmp.Compare(l.Int, r.Int) }
 	switch {
 	case lt.IsInteger() && rt.IsInteger(), lt == datum.Bool && rt == datum.Bool, lt == datum.Timestamptz && rt == datum.Timestamptz:
 	case lt.IsString() && rt.IsString() && lt != datum.Bpchar && rt != datum.Bpchar && (op == "=" || op == "<>"):
-		order = compareStrings
+		order = func(l, r datum.Datum) int { return strings.Compare(l.Str, r.Str) }
 	case lt.IsString() && rt.IsInteger(), lt.IsInteger() && rt.IsString(), lt == datum.Bool && rt.IsInteger(), lt.IsInteger() && rt == datum.Bool:
 		return nil, c.undefinedOperator(op, lt, rt, pos)
 	default:
@@ -145,18 +146,6 @@ func (c *Compiler) comparison(op string, l, r Expr, pos int32) (Expr, *pgerr.Err
 	apply := func(l, r datum.Datum) (datum.Datum, error) { return datum.OfBool(accept(order(l, r))), nil }
 	return &strict2{t: datum.Bool, left: l, right: r, apply: apply}, nil
 }
-
-func compareInts(l, r datum.Datum) int {
-	switch {
-	case l.Int < r.Int:
-		return -1
-	case l.Int > r.Int:
-		return 1
-	}
-	return 0
-}
-
-func compareStrings(l, r datum.Datum) int { return strings.Compare(l.Str, r.Str) }
 
 var comparisons = map[string]func(int) bool{
 	"=":  func(o int) bool { return o == 0 },

@@ -32,19 +32,17 @@ func (c *compiler) catalogueQuery(n *pg_query.SelectStmt, declared []datum.Type)
 		known := len(n.FromClause) > 0 && !strings.HasPrefix(report.Message, "relation ")
 		return &plan.Statement{Err: plan.UpstreamHint(report).At(c.Start)}, known
 	}
-	return answer(query.Columns, query.Params, func(f *Frame) ([][]datum.Datum, error) {
-		return query.Rows(catalogueSession{f.Env}, f.Params)
-	}), true
+	return answer(query, query.Params, func(f *Frame) []datum.Datum { return f.Params }), true
 }
 
-// answer is the plan of a query whose rows are computed so.
-func answer(columns []plan.Column, params []datum.Type, rows func(*Frame) ([][]datum.Datum, error)) *plan.Statement {
-	return &plan.Statement{Columns: columns, Params: params, ReadsCatalogues: true, Action: &Select{catalog: func(f *Frame) ([][]datum.Datum, error) {
-		all, err := rows(f)
+// answer is the plan of a query over the catalogues.
+func answer(query *catalog.Query, params []datum.Type, args func(*Frame) []datum.Datum) *plan.Statement {
+	return &plan.Statement{Columns: query.Columns, Params: params, ReadsCatalogues: true, Action: &Select{catalog: func(f *Frame) ([][]datum.Datum, error) {
+		rows, err := query.Rows(catalogueSession{f.Env}, args(f))
 		if catalog.IsRefusal(err) {
 			err = plan.UpstreamHint(pgerr.From(err))
 		}
-		return all, err
+		return rows, err
 	}}}
 }
 
@@ -62,11 +60,9 @@ var answers = sync.OnceValue(clientsql.NewIndex)
 
 // clientAnswer is the plan of a catalogue query that a client sends by itself.
 func clientAnswer(text *sqltext.Text, ps *pgparse.Statement, o plan.Options) (*plan.Statement, bool) {
-	match, ok := answers().Find(text.Normalise(ps.Start, ps.End))
+	query, args, ok := answers().Find(text.Normalise(ps.Start, ps.End))
 	if !ok || len(o.Types) > 0 { // none of them has a parameter
 		return nil, false
 	}
-	return answer(match.Columns, nil, func(f *Frame) ([][]datum.Datum, error) {
-		return match.Rows(clientsql.Call{Session: catalogueSession{f.Env}, Literals: match.Literals})
-	}), true
+	return answer(query, nil, func(*Frame) []datum.Datum { return args }), true
 }

@@ -2,7 +2,6 @@ package local
 
 import (
 	"slices"
-	"strconv"
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 	pg_query "github.com/pganalyze/pg_query_go/v5"
@@ -30,7 +29,7 @@ func (c *compiler) fromItem(sel *Select, n *pg_query.Node) *pgerr.Error {
 		return c.fromJoin(sel, n.JoinExpr)
 	case *pg_query.Node_RangeVar:
 		if item, ok := c.with[n.RangeVar.Relname]; ok && n.RangeVar.Schemaname == "" {
-			return c.addFrom(item.Clone(), n.RangeVar.Alias, n.RangeVar.Location)
+			return c.addFrom(item, n.RangeVar.Alias, n.RangeVar.Location)
 		}
 		return c.NeedsUpstream(n.RangeVar.Location, "relation \"%s\"", n.RangeVar.Relname)
 	}
@@ -39,9 +38,7 @@ func (c *compiler) fromItem(sel *Select, n *pg_query.Node) *pgerr.Error {
 
 // fromJoin takes the joins that only list their items: CROSS JOIN and JOIN … ON true.
 func (c *compiler) fromJoin(sel *Select, n *pg_query.JoinExpr) *pgerr.Error {
-	cast := n.Quals.GetTypeCast() // the parser's form of true
-	always := n.Quals == nil || n.Quals.GetAConst().GetBoolval().GetBoolval() ||
-		tree.Name(cast.GetTypeName().GetNames()) == "bool" && cast.GetArg().GetAConst().GetBoolval().GetBoolval()
+	always := n.Quals == nil || tree.IsTrue(n.Quals)
 	if n.Jointype != pg_query.JoinType_JOIN_INNER || n.IsNatural || len(n.UsingClause) > 0 || n.Alias != nil || !always {
 		return c.NeedsUpstream(0, "this JOIN")
 	}
@@ -52,7 +49,7 @@ func (c *compiler) fromJoin(sel *Select, n *pg_query.JoinExpr) *pgerr.Error {
 }
 
 func (c *compiler) fromCall(n *pg_query.RangeFunction) *pgerr.Error {
-	fn := n.Functions[0].GetList().GetItems()[0].GetFuncCall()
+	fn := tree.FromFunction(n)
 	f, ok := tree.Function(fn)
 	if fn == nil || len(n.Coldeflist) > 0 {
 		return c.NeedsUpstream(fn.GetLocation(), "this FROM item")
@@ -157,9 +154,7 @@ func (c *compiler) withQueries(n *pg_query.WithClause) *pgerr.Error {
 			return pgerr.Newf(codes.InvalidColumnReference, "WITH query \"%s\" has %d columns available but %d columns specified",
 				cte.Ctename, len(item.Names), len(cte.Aliascolnames)).At(c.At(cte.Location))
 		}
-		for i, name := range cte.Aliascolnames {
-			item.Names[i] = name.GetString_().GetSval()
-		}
+		item.Rename(cte.Aliascolnames)
 		item.Alias = cte.Ctename
 		c.with[cte.Ctename] = item
 	}
@@ -169,31 +164,20 @@ func (c *compiler) withQueries(n *pg_query.WithClause) *pgerr.Error {
 // fromValues is (VALUES …) AS alias(columns), which \gdesc of psql sends.
 func (c *compiler) fromValues(sel *Select, n *pg_query.RangeSubselect) *pgerr.Error {
 	sub := n.Subquery.GetSelectStmt()
-	if sub == nil || len(sub.ValuesLists) == 0 || sel.values != nil || len(sub.SortClause) > 0 ||
+	if sel.values != nil || len(sub.SortClause) > 0 ||
 		sub.LimitCount != nil || sub.LimitOffset != nil || sub.WithClause != nil || n.Alias == nil {
 		return c.NeedsUpstream(0, "a subquery")
 	}
 	calls := len(c.Calls)
 	outer := c.From
 	c.From = nil
-	tuples, types, err := c.valuesLists(sub.ValuesLists)
+	item, err := c.valuesLists(sel, sub.ValuesLists)
 	c.From = outer
 	if err != nil {
 		return err
 	}
 	if len(c.Calls) > calls {
 		return c.NeedsUpstream(0, "a call in a subquery")
-	}
-	sel.values = tuples
-	for _, tuple := range tuples {
-		for _, e := range tuple {
-			sel.noteEarly(e)
-		}
-	}
-	item := expr.Item{}
-	for i, t := range types {
-		item.Names = append(item.Names, "column"+strconv.Itoa(i+1))
-		item.Columns = append(item.Columns, expr.ValuesColumn(i, t))
 	}
 	return c.addFrom(item, n.Alias, 0)
 }
@@ -206,9 +190,7 @@ func (c *compiler) addFrom(item expr.Item, alias *pg_query.Alias, pos int32) *pg
 			return pgerr.Newf(codes.InvalidColumnReference, "table \"%s\" has %d columns available but %d columns specified",
 				item.Alias, len(item.Names), len(alias.Colnames))
 		}
-		for i, name := range alias.Colnames {
-			item.Names[i] = name.GetString_().GetSval()
-		}
+		item.Rename(alias.Colnames)
 	}
 	for _, other := range c.From {
 		if other.Alias == item.Alias {

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/jeroenrinzema/psql-wire/codes"
@@ -105,47 +106,48 @@ func (c *compiler) limit(sel *Select, n *pg_query.Node) *pgerr.Error {
 
 // topValues is VALUES as a statement of its own.
 func (c *compiler) topValues(s *plan.Statement, sel *Select, n *pg_query.SelectStmt) *pgerr.Error {
-	tuples, types, err := c.valuesLists(n.ValuesLists)
+	item, err := c.valuesLists(sel, n.ValuesLists)
 	if err != nil {
 		return err
 	}
-	sel.values, sel.Calls = tuples, c.Calls
-	s.Columns = make([]plan.Column, len(types))
-	for i, t := range types {
-		s.Columns[i] = plan.Column{Name: "column" + strconv.Itoa(i+1), Type: t, Typmod: -1}
-		sel.outputs = append(sel.outputs, expr.ValuesColumn(i, t))
-	}
-	for _, tuple := range tuples {
-		for _, e := range tuple {
-			sel.noteEarly(e)
-		}
+	sel.Calls, sel.outputs = c.Calls, item.Columns
+	s.Columns = make([]plan.Column, len(item.Columns))
+	for i, column := range item.Columns {
+		s.Columns[i] = plan.Column{Name: item.Names[i], Type: column.Type(), Typmod: -1}
 	}
 	return c.limit(sel, n.LimitCount)
 }
 
 // valuesLists compiles a VALUES list; every column gets the type that its rows
 // have in common.
-func (c *compiler) valuesLists(lists []*pg_query.Node) (tuples [][]expr.Expr, types []datum.Type, err *pgerr.Error) {
+func (c *compiler) valuesLists(sel *Select, lists []*pg_query.Node) (item expr.Item, err *pgerr.Error) {
+	var tuples [][]expr.Expr
 	for _, list := range lists {
 		items := list.GetList().GetItems()
 		tuple := make([]expr.Expr, len(items))
 		for i, item := range items {
 			if tuple[i], err = c.Expr(item); err != nil {
-				return nil, nil, err
+				return expr.Item{}, err
 			}
 		}
 		if len(tuples) > 0 && len(tuple) != len(tuples[0]) {
-			return nil, nil, pgerr.Newf(codes.Syntax, "VALUES lists must all be the same length").At(c.At(tree.Location(items[0])))
+			return expr.Item{}, pgerr.Newf(codes.Syntax, "VALUES lists must all be the same length").At(c.At(tree.Location(items[0])))
 		}
 		tuples = append(tuples, tuple)
 	}
-	types = make([]datum.Type, len(tuples[0]))
-	for i := range types {
-		if types[i], err = c.unify(tuples, i); err != nil {
-			return nil, nil, err
+	for i := range tuples[0] {
+		t, err := c.unify(tuples, i)
+		if err != nil {
+			return expr.Item{}, err
 		}
+		item.Names = append(item.Names, "column"+strconv.Itoa(i+1))
+		item.Columns = append(item.Columns, expr.ValuesColumn(i, t))
 	}
-	return tuples, types, nil
+	for _, e := range slices.Concat(tuples...) {
+		sel.noteEarly(e)
+	}
+	sel.values = tuples
+	return item, nil
 }
 
 // unify converts column i of all tuples to their common type.

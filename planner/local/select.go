@@ -2,6 +2,7 @@ package local
 
 import (
 	"math"
+	"slices"
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 
@@ -80,15 +81,9 @@ func (s *Select) Open(f *Frame) error {
 			return err
 		}
 	}
-	for _, guard := range s.guards {
-		v, err := guard.Eval(&f.Frame)
-		if err != nil {
-			return err
-		}
-		if v.Null || !v.Bool() {
-			f.count = 0
-			return nil
-		}
+	if ok, err := expr.AllTrue(s.guards, &f.Frame); !ok {
+		f.count = 0
+		return err
 	}
 	for _, call := range s.Calls[:s.before] {
 		if _, err := call.Result(&f.Frame); err != nil {
@@ -125,23 +120,13 @@ func (s *Select) Next(f *Frame) (ok bool, err error) {
 			f.Tuple = s.values[f.next]
 		}
 		f.next++
-		keep, err := s.keep(f)
+		keep, err := expr.AllTrue(s.filters, &f.Frame)
 		if keep || err != nil {
 			f.left--
 			return keep, err
 		}
 	}
 	return false, nil
-}
-
-func (s *Select) keep(f *Frame) (bool, error) {
-	for _, filter := range s.filters {
-		v, err := filter.Eval(&f.Frame)
-		if err != nil || v.Null || !v.Bool() {
-			return false, err
-		}
-	}
-	return true, nil
 }
 
 // Column computes column i of the current row.
@@ -169,23 +154,10 @@ func (s *Select) ScalarCall(f *Frame, i int) (*sqlfuncs.Function, *sqlfuncs.Row,
 // Local says whether a query is answered here exactly as PostgreSQL would, whatever
 // the state of a session is there: from literals, parameters and calls alone.
 func (s *Select) Local() bool {
-	if s.catalog != nil {
-		return false
-	}
-	local := true
-	check := func(list []expr.Expr) {
-		for _, e := range list {
-			local = local && !expr.UsesSession(e)
-		}
-	}
-	check(s.outputs)
-	check(s.guards)
-	check(s.filters)
-	for _, tuple := range s.values {
-		check(tuple)
-	}
+	lists := slices.Concat([][]expr.Expr{s.outputs, s.guards, s.filters}, s.values)
 	for _, call := range s.Calls {
-		check(call.Args)
+		lists = append(lists, call.Args)
 	}
-	return local
+	usesSession := func(list []expr.Expr) bool { return slices.ContainsFunc(list, expr.UsesSession) }
+	return s.catalog == nil && !slices.ContainsFunc(lists, usesSession)
 }

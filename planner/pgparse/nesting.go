@@ -103,44 +103,25 @@ func (n *nesting) addSign() {
 // word takes note of the keywords that matter. All but JOIN and BETWEEN are
 // reserved: unless a point or AS stands before them, they are no names.
 func (n *nesting) word(level *nestingLevel, text string) {
-	switch len(text) {
-	case 2:
-		if sqltext.FoldsTo(text, "or") {
-			level.divide()
-		}
-	case 3:
-		switch {
-		case level.isCase && sqltext.FoldsTo(text, "end"):
-			n.close()
-		case !sqltext.FoldsTo(text, "and"):
-		case level.ranges > 0:
-			level.ranges-- // x BETWEEN 1 AND NOT y BETWEEN 2 AND NOT z … nests to the right
-		default:
-			level.divide()
-		}
-	case 4:
-		switch {
-		case sqltext.FoldsTo(text, "case"):
-			n.open(true)
-		case sqltext.FoldsTo(text, "join"):
-			level.links++
-		case level.isCase && (sqltext.FoldsTo(text, "when") || sqltext.FoldsTo(text, "then") || sqltext.FoldsTo(text, "else")):
-			level.divide()
-		}
-	case len("union"), len("except"):
-		if sqltext.FoldsTo(text, "union") || sqltext.FoldsTo(text, "except") {
-			level.links++
-			level.divide()
-		}
-	case len("between"):
-		if sqltext.FoldsTo(text, "between") {
-			level.ranges++
-		}
-	case len("intersect"):
-		if sqltext.FoldsTo(text, "intersect") {
-			level.links++
-			level.divide()
-		}
+	is := func(word string) bool { return sqltext.FoldsTo(text, word) }
+	switch {
+	case is("case"):
+		n.open(true)
+	case level.isCase && is("end"):
+		n.close()
+	case is("or"), level.isCase && (is("when") || is("then") || is("else")):
+		level.divide()
+	case is("and") && level.ranges > 0:
+		level.ranges-- // x BETWEEN 1 AND NOT y BETWEEN 2 AND NOT z … nests to the right
+	case is("and"):
+		level.divide()
+	case is("between"):
+		level.ranges++
+	case is("join"):
+		level.links++
+	case is("union"), is("except"), is("intersect"):
+		level.links++
+		level.divide()
 	}
 }
 

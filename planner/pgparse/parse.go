@@ -7,6 +7,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 
 	"raisinproxy/planner/sqltext"
+	"raisinproxy/planner/tree"
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
@@ -38,7 +39,7 @@ func Parse(text *sqltext.Text) (*Parsed, *pgerr.Error) {
 	}
 	w := newWriter(text)
 	w.write()
-	tree, err := callParser(w.parsed)
+	parsed, err := callParser(w.parsed)
 	if err != nil {
 		report := w.report(err)
 		if report.Position != 0 {
@@ -48,12 +49,12 @@ func Parse(text *sqltext.Text) (*Parsed, *pgerr.Error) {
 		return nil, report
 	}
 	if w.params {
-		w.refuseParams(tree.ProtoReflect())
+		tree.Descend(parsed.ProtoReflect(), w.refuseParams)
 	}
 	if w.refused != nil {
 		return nil, w.refused
 	}
-	return w.result(tree), nil
+	return w.result(parsed), nil
 }
 
 // parserSlots bounds how many threads are in C at once: more than there are
@@ -67,10 +68,10 @@ func callParser(text string) (*pg_query.ParseResult, error) {
 }
 
 // result gives the statements their places in the user's text.
-func (w *writer) result(tree *pg_query.ParseResult) *Parsed {
+func (w *writer) result(parsed *pg_query.ParseResult) *Parsed {
 	p := &Parsed{Text: w.text, Positions: w.Positions}
 	uses := w.uses
-	for _, raw := range tree.Stmts {
+	for _, raw := range parsed.Stmts {
 		end := len(w.parsed)
 		if raw.StmtLen > 0 {
 			end = int(raw.StmtLocation + raw.StmtLen)

@@ -199,13 +199,9 @@ func (w *writer) unsafeUnicode(t sqltext.Token) *pgerr.Error {
 		At(w.Character(t.Start))
 }
 
-// insertEscapePrefix makes an E'…' of the plain string that follows. N'…' is
-// NCHAR and a plain string.
+// insertEscapePrefix makes an E'…' of the plain string that follows.
 func (w *writer) insertEscapePrefix(t, last sqltext.Token) {
-	prefix := " E"
-	if last.Kind == sqltext.Ident && last.End == t.Start && sqltext.FoldsTo(w.User[last.Start:last.End], "n") {
-		prefix = "CHAR E"
-	}
+	prefix := sqltext.EscapePrefix(w.User, last, t)
 	w.insert(w.out.Len(), len(prefix))
 	w.out.WriteString(prefix)
 }
@@ -267,18 +263,6 @@ func (w *writer) refuseParams(m protoreflect.Message) {
 			w.refuseParam(n.Args[0])
 		}
 	}
-	m.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
-		switch {
-		case field.Message() == nil:
-		case field.IsList():
-			for i := range value.List().Len() {
-				w.refuseParams(value.List().Get(i).Message())
-			}
-		default:
-			w.refuseParams(value.Message())
-		}
-		return true
-	})
 }
 
 func (w *writer) refuseParam(n *pg_query.Node) {

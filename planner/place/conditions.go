@@ -57,19 +57,10 @@ func (p *placer) finish(l *level) {
 func (p *placer) sort(l *level, c *Clause) {
 	for _, n := range c.Conditions() {
 		switch {
-		case isTrueLiteral(n):
+		case tree.IsTrue(n):
 		case !c.outer && p.isGuard(n, l):
 			c.Guards = append(c.Guards, n)
 		default:
-			p.filter(l, n)
-		}
-	}
-}
-
-// filters checks the conditions of a query beside the way, where a guard is not certain.
-func (p *placer) filters(l *level, c *Clause) {
-	for _, n := range c.Conditions() {
-		if !isTrueLiteral(n) {
 			p.filter(l, n)
 		}
 	}
@@ -83,17 +74,6 @@ func (p *placer) filter(l *level, n *pg_query.Node) {
 		return
 	}
 	l.note(n)
-}
-
-// isTrueLiteral says whether a condition is true, in the words of the user or the parser.
-func isTrueLiteral(n *pg_query.Node) bool {
-	if cast := n.GetTypeCast(); tree.Name(cast.GetTypeName().GetNames()) == "bool" {
-		n = cast.Arg
-		if s := n.GetAConst().GetSval(); s != nil {
-			return s.Sval == "t" || s.Sval == "true"
-		}
-	}
-	return n.GetAConst().GetBoolval().GetBoolval()
 }
 
 // isGuard says whether a condition is certain to be the same for all rows.
@@ -186,14 +166,15 @@ func (w *ownColumns) ownColumn(ref *pg_query.ColumnRef, tables []*pg_query.Range
 	}
 	if len(ref.Fields) > 1 {
 		for _, part := range ref.Fields[:len(ref.Fields)-1] {
-			if w.level.hasAlias(part.GetString_().GetSval()) {
+			name := part.GetString_().GetSval()
+			if w.level.sees(func(i *item) bool { return i.alias == name }) {
 				return false
 			}
 		}
 		return true
 	}
-	if !w.level.mayHave(first) {
-		return true
+	if !w.level.sees(func(i *item) bool { return i.alias == first || i.has(first) }) {
+		return true // it is no column of the level's, nor a row
 	}
 	var own []string
 	for _, table := range tables {
@@ -208,23 +189,9 @@ func (w *ownColumns) ownColumn(ref *pg_query.ColumnRef, tables []*pg_query.Range
 	return true
 }
 
-func (l *level) hasAlias(name string) bool {
-	for ; l != nil; l = l.parent {
-		if slices.ContainsFunc(l.items, func(i *item) bool { return i.alias == name }) {
-			return true
-		}
-	}
-	return false
-}
-
-// mayHave says whether a name may be that of a column of the level, or of a row.
-func (l *level) mayHave(name string) bool {
-	for ; l != nil; l = l.parent {
-		if slices.ContainsFunc(l.items, func(i *item) bool { return i.alias == name || i.has(name) }) {
-			return true
-		}
-	}
-	return false
+// sees says whether there is such an item in the level or in one whose rows it can name.
+func (l *level) sees(such func(*item) bool) bool {
+	return l != nil && (slices.ContainsFunc(l.items, such) || l.parent.sees(such))
 }
 
 // alone refuses what reads a WITH query of the statement, which is not there before the

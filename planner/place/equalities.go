@@ -17,7 +17,7 @@ import (
 type equalities struct{ levels []*levelEqualities }
 
 func (e *equalities) add() *levelEqualities {
-	l := &levelEqualities{}
+	l := &levelEqualities{using: map[string]bool{}}
 	e.levels = append(e.levels, l)
 	return l
 }
@@ -26,7 +26,7 @@ func (e *equalities) add() *levelEqualities {
 type levelEqualities struct {
 	constants []constantEquality
 	pairs     [][2]columnKey
-	using     []string
+	using     map[string]bool // names by which a JOIN merges columns
 	natural   bool
 }
 
@@ -42,8 +42,6 @@ type columnKey struct {
 	name    string
 	derived bool // it may be another column by another name
 }
-
-func (l *levelEqualities) merge(name string) { l.using = append(l.using, name) }
 
 func (l *levelEqualities) empty() bool {
 	return len(l.constants)+len(l.pairs)+len(l.using) == 0 && !l.natural
@@ -98,10 +96,6 @@ func (l *levelEqualities) classes() union {
 // joinByName joins the columns that may be one by their names: unqualified ones with all
 // of that name, those that a JOIN merges, and the columns of subqueries with each other.
 func (l *levelEqualities) joinByName(u union) {
-	using := map[string]bool{}
-	for _, name := range l.using {
-		using[name] = true
-	}
 	byName := map[string][]columnKey{}
 	var derived []columnKey
 	for _, k := range slices.Collect(maps.Keys(u)) {
@@ -112,7 +106,7 @@ func (l *levelEqualities) joinByName(u union) {
 	}
 	for name, keys := range byName {
 		unqualified := func(k columnKey) bool { return k.item == "" }
-		if l.natural || using[name] || slices.ContainsFunc(keys, unqualified) {
+		if l.natural || l.using[name] || slices.ContainsFunc(keys, unqualified) {
 			u.joinAll(keys)
 		}
 	}
@@ -194,7 +188,7 @@ func (l *level) noteBelow(n *pg_query.Node) {
 
 func (l *level) noteOperator(n *pg_query.A_Expr, at *pg_query.Node) {
 	switch name := tree.Name(n.Name); {
-	case name != "=" && name != "<>" && name != "!=":
+	case name != "=" && name != "<>": // which the parser makes of != too
 		return
 	case name != "=" && at.GetAExpr() == n:
 		return // a bare inequality

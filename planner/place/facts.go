@@ -187,9 +187,6 @@ func (p *placer) needOperator(k factKind, n *pg_query.A_Expr) {
 		names = []string{"<", "<=", ">", ">="}
 	}
 	for _, name := range names {
-		if name == "!=" {
-			name = "<>"
-		}
 		p.need(k, "", name, "an operator that may be computed at another time", n.Location)
 	}
 }

@@ -261,13 +261,9 @@ func (f *folding) subquery(n *pg_query.SubLink) kind {
 // namesRow says whether a subquery is certain to name a row of the level.
 func (f *folding) namesRow(query *pg_query.SelectStmt) bool {
 	own := tree.OwnNames(query)
-	found := false
-	tree.Each(query, func(ref *pg_query.ColumnRef) {
-		if len(ref.Fields) == 2 && !own[tree.Name(ref.Fields[:1])] {
-			found = found || f.level.kindOf(ref) == ofRow
-		}
+	return tree.Any(query, func(ref *pg_query.ColumnRef) bool {
+		return len(ref.Fields) == 2 && !own[tree.Name(ref.Fields[:1])] && f.level.kindOf(ref) == ofRow
 	})
-	return found
 }
 
 // solid says whether the planner cannot prove that a subquery has no rows. It may join
@@ -281,7 +277,7 @@ func (f *folding) solid(n *pg_query.SelectStmt) bool {
 	}
 	b := f.level.below(f.level.scope)
 	b.parent = f.level
-	f.siblingQuery(b, &item{node: &pg_query.Node{Node: &pg_query.Node_SelectStmt{SelectStmt: n}}}, n)
+	f.siblingQuery(b, n, n)
 	return f.err == nil
 }
 

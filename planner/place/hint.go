@@ -13,7 +13,7 @@ import (
 func hintFor(call *pg_query.FuncCall, what string) string {
 	name := tree.Name(call.Funcname)
 	switch {
-	case usesColumns(call):
+	case tree.Any(call, func(*pg_query.ColumnRef) bool { return true }):
 		return HintPerRow(name)
 	case what == createTableAs:
 		return fmt.Sprintf("Create the table first, and fill it: INSERT INTO … SELECT … FROM %s(…) AS c", name)
@@ -30,14 +30,6 @@ func hintAlone(name string) string {
 // place.
 func HintPerRow(name string) string {
 	return fmt.Sprintf("Call it for each row in the SELECT list of a statement of its own, SELECT %s(…) FROM …, and pass on what it returns as parameters.", name)
-}
-
-// usesColumns says whether an argument names a column.
-func usesColumns(call *pg_query.FuncCall) (found bool) {
-	for _, arg := range call.Args {
-		tree.Each(arg, func(*pg_query.ColumnRef) { found = true })
-	}
-	return found
 }
 
 const createTableAs = "CREATE TABLE AS"

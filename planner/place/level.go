@@ -1,6 +1,8 @@
 package place
 
 import (
+	"cmp"
+
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 
 	"raisinproxy/planner/tree"
@@ -65,38 +67,91 @@ func conjuncts(n *pg_query.Node) (all []*pg_query.Node) {
 
 // item is something in FROM, and what is known of its columns.
 type item struct {
-	node    *pg_query.Node // nil: a table that is changed
-	alias   string
-	columns map[string]kind
-	order   []string // of the columns, if it is not open
-	// open: it may have other columns too, which are of the kind rest.
-	open bool
-	rest kind
+	columnSet
+	node  *pg_query.Node // nil: a table that is changed
+	alias string
 	// derived: its columns may be those of others, by other names.
 	derived bool
 	table   *pg_query.RangeVar
 	checked bool
 }
 
-// has says whether the item may have a column of that name.
-func (i *item) has(name string) bool {
-	_, known := i.columns[name]
-	return known || i.open
+// columnSet is what is known of columns.
+type columnSet struct {
+	kinds map[string]kind
+	order []string // of the columns, if it is not open
+	// open: there may be other columns too, which are of the kind rest.
+	open bool
+	rest kind
 }
 
-func (i *item) kindOf(name string) kind {
-	if k, known := i.columns[name]; known {
+// add adds a column. Of two of the same name the worse counts.
+func (s *columnSet) add(name string, k kind) {
+	if s.kinds == nil {
+		s.kinds = map[string]kind{}
+	}
+	if before, twice := s.kinds[name]; twice {
+		k = min(k, before)
+	}
+	s.kinds[name] = k
+	s.order = append(s.order, name)
+}
+
+// has says whether there may be a column of that name.
+func (s *columnSet) has(name string) bool {
+	_, known := s.kinds[name]
+	return known || s.open
+}
+
+func (s *columnSet) kindOf(name string) kind {
+	if k, known := s.kinds[name]; known {
 		return k
 	}
-	if i.open && name != "tableoid" {
-		return i.rest
+	if s.open && name != "tableoid" {
+		return s.rest
 	}
 	return uncertain
 }
 
+// rename gives the first columns other names.
+func (s *columnSet) rename(names []*pg_query.Node) {
+	if len(names) == 0 {
+		return
+	}
+	renamed := columnSet{open: s.open, rest: s.rest}
+	if s.open { // which columns come first is not known
+		for _, name := range names {
+			renamed.add(name.GetString_().GetSval(), s.leastKind())
+		}
+		for name, k := range s.kinds {
+			renamed.add(name, k)
+		}
+	} else {
+		for at, name := range s.order {
+			k := s.kinds[name]
+			if at < len(names) {
+				name = names[at].GetString_().GetSval()
+			}
+			renamed.add(name, k)
+		}
+	}
+	*s = renamed
+}
+
+func (s *columnSet) leastKind() kind {
+	least := ofRow
+	if s.open {
+		least = s.rest
+	}
+	for _, k := range s.kinds {
+		least = min(least, k)
+	}
+	return least
+}
+
 // wholeRow says whether the alias by itself may stand for the row.
 func (i *item) wholeRow(name string) bool {
-	_, column := i.columns[name]
+	_, column := i.kinds[name]
 	return i.alias == name && !column
 }
 
@@ -108,52 +163,8 @@ func (i *item) named(alias *pg_query.Alias) {
 	}
 }
 
-// rename gives the first columns other names.
-func (i *item) rename(names []*pg_query.Node) {
-	if len(names) == 0 {
-		return
-	}
-	columns := map[string]kind{}
-	add := func(name string, k kind) {
-		if before, twice := columns[name]; twice {
-			k = min(k, before)
-		}
-		columns[name] = k
-	}
-	if i.open { // which columns come first is not known
-		for _, name := range names {
-			add(name.GetString_().GetSval(), i.leastKind())
-		}
-		for name, k := range i.columns {
-			add(name, k)
-		}
-		i.columns = columns
-		return
-	}
-	for at, name := range i.order {
-		k := i.columns[name]
-		if at < len(names) {
-			name = names[at].GetString_().GetSval()
-			i.order[at] = name
-		}
-		add(name, k)
-	}
-	i.columns = columns
-}
-
-func (i *item) leastKind() kind {
-	least := i.rest
-	for _, k := range i.columns {
-		least = min(least, k)
-	}
-	return least
-}
-
 func (l *level) addTable(table *pg_query.RangeVar) *item {
-	i := &item{alias: table.Relname, open: true, rest: ofRow, table: table}
-	if table.Alias != nil {
-		i.alias = table.Alias.Aliasname
-	}
+	i := &item{columnSet: columnSet{open: true, rest: ofRow}, alias: cmp.Or(table.Alias.GetAliasname(), table.Relname), table: table}
 	l.items = append(l.items, i)
 	return i
 }
@@ -208,23 +219,18 @@ func (p *placer) join(l *level, n *pg_query.JoinExpr, above joined) {
 // merged notes the columns that a JOIN makes of those of its sides.
 func (l *level) merged(n *pg_query.JoinExpr, before int) {
 	for _, name := range n.UsingClause {
-		l.own.merge(name.GetString_().GetSval())
+		l.own.using[name.GetString_().GetSval()] = true
 	}
 	l.own.natural = l.own.natural || n.IsNatural
 	if alias := n.Alias; alias != nil {
-		whole := &item{alias: alias.Aliasname, columns: map[string]kind{}, open: true, rest: ofRow, derived: true, checked: true}
+		whole := &item{columnSet: columnSet{open: true, rest: ofRow}, alias: alias.Aliasname, derived: true, checked: true}
 		for _, side := range l.items[before:] {
-			if side.open {
-				whole.rest = min(whole.rest, side.rest)
-			}
-			for _, k := range side.columns {
-				whole.rest = min(whole.rest, k)
-			}
+			whole.rest = min(whole.rest, side.leastKind())
 		}
 		l.items = append(l.items, whole)
 	}
 	if alias := n.JoinUsingAlias; alias != nil {
-		l.items = append(l.items, &item{alias: alias.Aliasname, open: true, rest: uncertain, derived: true, checked: true})
+		l.items = append(l.items, &item{columnSet: columnSet{open: true}, alias: alias.Aliasname, derived: true, checked: true})
 	}
 }
 
@@ -241,7 +247,7 @@ func (p *placer) fromFunction(n *pg_query.RangeFunction, above joined) *pg_query
 		p.refuse("a FROM item WITH ORDINALITY", n)
 		return nil
 	}
-	call := n.Functions[0].GetList().GetItems()[0].GetFuncCall()
+	call := tree.FromFunction(n)
 	if _, ok := tree.Function(call); !ok {
 		p.refuse("the arguments of another function in FROM", n)
 		return nil
@@ -257,14 +263,13 @@ func (p *placer) fromFunction(n *pg_query.RangeFunction, above joined) *pg_query
 // callItem is what is seen of a call in FROM.
 func callItem(call *pg_query.FuncCall, alias *pg_query.Alias) *item {
 	f, _ := tree.Function(call)
-	i := &item{alias: f.Name, columns: map[string]kind{}, checked: true}
+	i := &item{alias: f.Name, checked: true}
 	for _, c := range f.Columns {
 		name := c.Name
 		if alias != nil && len(f.Columns) == 1 {
 			name = alias.Aliasname // as for any function of a scalar type
 		}
-		i.order = append(i.order, name)
-		i.columns[name] = ofRow
+		i.add(name, ofRow)
 	}
 	i.named(alias)
 	return i
@@ -281,7 +286,7 @@ func (p *placer) fromSubquery(l *level, n *pg_query.RangeSubselect, above joined
 		b := l.below(l.scope)
 		query := n.Subquery.GetSelectStmt()
 		p.query(query, b)
-		i := p.outputs(b, query)
+		i := &item{columnSet: p.outputs(b, query), derived: true, checked: true}
 		i.named(n.Alias)
 		l.items = append(l.items, i)
 	}
@@ -301,8 +306,7 @@ func (p *placer) fromWith(l *level, q *scope, n *pg_query.RangeVar, above joined
 		b := newLevel(q.outer) // PostgreSQL never makes a WITH query that is volatile part of another
 		query := q.query.Ctequery.GetSelectStmt()
 		p.query(query, b)
-		i := p.outputs(b, query)
-		i.alias = name
+		i := &item{columnSet: p.outputs(b, query), alias: name, derived: true, checked: true}
 		i.rename(q.query.Aliascolnames)
 		i.named(n.Alias)
 		l.items = append(l.items, i)
@@ -326,24 +330,16 @@ func (l *level) beside(n *pg_query.Node) {
 		l.addTable(table).node = n
 		return
 	}
-	l.items = append(l.items, &item{node: n, alias: aliasOf(n), open: true, rest: uncertain, derived: true})
+	l.items = append(l.items, &item{columnSet: columnSet{open: true}, node: n, alias: aliasOf(n), derived: true})
 }
 
 // aliasOf is the name by which an item of FROM is known.
 func aliasOf(n *pg_query.Node) string {
-	switch v := n.GetNode().(type) {
-	case *pg_query.Node_RangeVar:
-		if v.RangeVar.Alias != nil {
-			return v.RangeVar.Alias.Aliasname
+	table, function := n.GetRangeVar(), n.GetRangeFunction()
+	for _, alias := range []*pg_query.Alias{table.GetAlias(), n.GetRangeSubselect().GetAlias(), function.GetAlias()} {
+		if alias != nil {
+			return alias.Aliasname
 		}
-		return v.RangeVar.Relname
-	case *pg_query.Node_RangeSubselect:
-		return v.RangeSubselect.Alias.GetAliasname()
-	case *pg_query.Node_RangeFunction:
-		if v.RangeFunction.Alias == nil {
-			return tree.Name(v.RangeFunction.Functions[0].GetList().GetItems()[0].GetFuncCall().GetFuncname())
-		}
-		return v.RangeFunction.Alias.Aliasname
 	}
-	return ""
+	return cmp.Or(table.GetRelname(), tree.Name(tree.FromFunction(function).GetFuncname()))
 }

@@ -26,43 +26,34 @@ func (p *placer) onceItems(items []*pg_query.Node) {
 		return
 	}
 	// A function that returns a set would have the calls made for each of its rows.
-	var others []*pg_query.FuncCall
-	for _, item := range items {
-		p.needFunctions(scalarFunction, item, "a function that returns a set, or looks at several rows")
-		others = append(others, otherFunctions(item)...)
-	}
+	others := p.needFunctions(scalarFunction, items, "a function that returns a set, or looks at several rows")
 	last := int32(-1)
 	for _, c := range calls {
 		if computed(c.Node) {
 			last = max(last, c.Node.Location)
 		}
 	}
-	for _, other := range others {
-		if other.Location < last {
-			p.undisturbed(other)
-		}
-	}
+	p.undisturbed(others, func(at int32) bool { return at < last })
 }
 
-// needFunctions asks about the functions of an item, except those in subqueries.
-func (p *placer) needFunctions(k factKind, item *pg_query.Node, what string) {
-	if item == nil {
-		return
-	}
-	tree.Outside(item, func(m protoreflect.Message) {
-		if f, ok := m.Interface().(*pg_query.FuncCall); ok {
-			if _, is := tree.Function(f); !is {
-				p.needFunction(k, f, what)
+// needFunctions asks about the functions of a list, except those in subqueries. It returns
+// those that are not in the arguments of calls.
+func (p *placer) needFunctions(k factKind, items []*pg_query.Node, what string) (others []*pg_query.FuncCall) {
+	for _, item := range items {
+		tree.Outside(item, func(m protoreflect.Message) {
+			if f, ok := m.Interface().(*pg_query.FuncCall); ok {
+				if _, is := tree.Function(f); !is {
+					p.needFunction(k, f, what)
+				}
 			}
-		}
-	})
+		})
+		others = append(others, otherFunctions(item)...)
+	}
+	return others
 }
 
 // otherFunctions are the calls below n, except the proxy's and what is in their arguments.
 func otherFunctions(n *pg_query.Node) (others []*pg_query.FuncCall) {
-	if n == nil {
-		return nil
-	}
 	tree.DescendUnless(n.ProtoReflect(), func(m protoreflect.Message) bool {
 		f, ok := m.Interface().(*pg_query.FuncCall)
 		if !ok {
@@ -77,10 +68,14 @@ func otherFunctions(n *pg_query.Node) (others []*pg_query.FuncCall) {
 	return others
 }
 
-// undisturbed asks whether a function that PostgreSQL calls before the arguments of a call
-// are computed, but that runs after them here, changes nothing.
-func (p *placer) undisturbed(other *pg_query.FuncCall) {
-	p.needFunction(stableFunction, other, "a volatile function that runs before it, if its arguments are computed")
+// undisturbed asks whether the functions that PostgreSQL calls before the arguments of a call
+// are computed, but that run after them here, change nothing: those at such places.
+func (p *placer) undisturbed(others []*pg_query.FuncCall, before func(at int32) bool) {
+	for _, other := range others {
+		if before(other.Location) {
+			p.needFunction(stableFunction, other, "a volatile function that runs before it, if its arguments are computed")
+		}
+	}
 }
 
 // computed says whether an argument of a call is more than literals and parameters.
@@ -176,7 +171,7 @@ func (l *onceList) logic(n *pg_query.BoolExpr) {
 
 // onceOperators return NULL only of NULL, or look into a call's JSON.
 var onceOperators = map[string]bool{
-	"=": true, "<>": true, "!=": true, "<": true, "<=": true, ">": true, ">=": true,
+	"=": true, "<>": true, "<": true, "<=": true, ">": true, ">=": true,
 	"||": true, "->": true, "->>": true, "-": true, "+": true,
 }
 
@@ -235,12 +230,10 @@ func (l *onceList) constant(n *pg_query.Node) kind {
 
 // rowList places the calls of a SELECT list over rows.
 func (p *placer) rowList(n *pg_query.SelectStmt) {
-	var calls, others []*pg_query.FuncCall
+	var calls []*pg_query.FuncCall
 	for _, target := range n.TargetList {
-		value := target.GetResTarget().GetVal()
-		p.rowValue(value)
+		p.rowValue(target.GetResTarget().GetVal())
 		calls = append(calls, tree.Calls(target)...)
-		others = append(others, otherFunctions(value)...)
 	}
 	if len(calls) == 0 {
 		return
@@ -251,20 +244,14 @@ func (p *placer) rowList(n *pg_query.SelectStmt) {
 	if n.LimitOption == pg_query.LimitOption_LIMIT_OPTION_WITH_TIES {
 		p.refuseHint("a SELECT list WITH TIES, which looks at a row more", offsetHint, calls[0])
 	}
-	for _, target := range n.TargetList {
-		p.needFunctions(singleFunction, target, "a function that returns a set")
-	}
+	others := p.needFunctions(singleFunction, n.TargetList, "a function that returns a set")
 	first := int32(math.MaxInt32)
 	for _, call := range calls {
 		if computed(call) {
 			first = min(first, call.Location)
 		}
 	}
-	for _, other := range others {
-		if other.Location > first {
-			p.undisturbed(other)
-		}
-	}
+	p.undisturbed(others, func(at int32) bool { return at > first })
 }
 
 const offsetHint = "Let a subquery choose the rows: SELECT … FROM (SELECT … OFFSET …) AS x"

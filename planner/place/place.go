@@ -325,19 +325,11 @@ func (p *placer) targets(n *pg_query.SelectStmt) {
 
 // place notes a call and looks at its arguments.
 func (p *placer) place(n *pg_query.FuncCall, place Place) {
-	name := tree.Name(n.Funcname)
-	switch {
-	case n.AggDistinct:
-		p.notAggregate(n, "DISTINCT specified, but %s is not an aggregate function", name)
-	case n.AggWithinGroup:
-		p.notAggregate(n, "WITHIN GROUP specified, but %s is not an aggregate function", name)
-	case len(n.AggOrder) > 0:
-		p.notAggregate(n, "ORDER BY specified, but %s is not an aggregate function", name)
-	case n.AggFilter != nil:
-		p.notAggregate(n, "FILTER specified, but %s is not an aggregate function", name)
-	case n.Over != nil:
-		p.notAggregate(n, "OVER specified, but %s is not a window function nor an aggregate function", name)
-	}
+	p.notAggregate(n, n.AggDistinct, "DISTINCT", "an aggregate function")
+	p.notAggregate(n, n.AggWithinGroup, "WITHIN GROUP", "an aggregate function")
+	p.notAggregate(n, len(n.AggOrder) > 0, "ORDER BY", "an aggregate function")
+	p.notAggregate(n, n.AggFilter != nil, "FILTER", "an aggregate function")
+	p.notAggregate(n, n.Over != nil, "OVER", "a window function nor an aggregate function")
 	p.onceArguments(n, place)
 	p.seen[n] = true
 	p.placed = append(p.placed, Call{Node: n, Place: place})
@@ -352,8 +344,11 @@ func (p *placer) onceArguments(n *pg_query.FuncCall, place Place) {
 	list.all(n.Args)
 }
 
-func (p *placer) notAggregate(n *pg_query.FuncCall, format string, args ...any) {
-	p.fail(pgerr.Newf(codes.WrongObjectType, format, args...).At(p.at(n.Location)))
+// notAggregate refuses a call with a clause that is for others.
+func (p *placer) notAggregate(n *pg_query.FuncCall, written bool, clause, what string) {
+	if written {
+		p.fail(pgerr.Newf(codes.WrongObjectType, "%s specified, but %s is not %s", clause, tree.Name(n.Funcname), what).At(p.at(n.Location)))
+	}
 }
 
 // refuseRest refuses the calls that no way led to, which are those of WITH queries.

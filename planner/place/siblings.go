@@ -1,8 +1,6 @@
 package place
 
 import (
-	"maps"
-	"slices"
 	"strconv"
 
 	pg_query "github.com/pganalyze/pg_query_go/v5"
@@ -36,7 +34,7 @@ func (p *placer) sibling(l *level, i *item) {
 		if v.RangeSubselect.Lateral {
 			b.parent = l
 		}
-		p.siblingQuery(b, i, v.RangeSubselect.Subquery.GetSelectStmt())
+		i.columnSet = p.siblingQuery(b, i.node, v.RangeSubselect.Subquery.GetSelectStmt())
 		i.named(v.RangeSubselect.Alias)
 	case *pg_query.Node_RangeFunction:
 		for _, f := range v.RangeFunction.Functions {
@@ -77,22 +75,21 @@ func (p *placer) siblingWith(l *level, i *item, n *pg_query.RangeVar) {
 		p.uncertainAt(n.Location, besideQuery)
 	default:
 		if q.columns == nil { // queries that build on each other would double the work each time
-			q.columns = &item{node: i.node}
-			p.siblingQuery(l.below(q.outer), q.columns, q.query.Ctequery.GetSelectStmt())
+			columns := p.siblingQuery(l.below(q.outer), i.node, q.query.Ctequery.GetSelectStmt())
+			q.columns = &columns
 			q.columns.rename(q.query.Aliascolnames)
 		}
-		i.columns, i.order = maps.Clone(q.columns.columns), slices.Clone(q.columns.order)
-		i.open, i.rest = q.columns.open, q.columns.rest
+		i.columnSet = *q.columns
 	}
 	i.alias = q.query.Ctename
 	i.named(n.Alias)
 }
 
 // siblingQuery checks a query without calls, and finds its columns.
-func (p *placer) siblingQuery(b *level, i *item, n *pg_query.SelectStmt) {
+func (p *placer) siblingQuery(b *level, at tree.Message, n *pg_query.SelectStmt) columnSet {
 	if n.GetOp() != pg_query.SetOperation_SETOP_NONE || n.GetHavingClause() != nil || !certainLimit(n) {
-		p.uncertainAt(tree.Location(i.node), besideQuery)
-		return
+		p.uncertainAt(tree.Location(at), besideQuery)
+		return columnSet{}
 	}
 	b.scope = p.with(n.WithClause, b.scope)
 	for _, item := range n.FromClause {
@@ -101,10 +98,9 @@ func (p *placer) siblingQuery(b *level, i *item, n *pg_query.SelectStmt) {
 	b.clauses = append(b.clauses, Clause{Quals: n.WhereClause, Word: "where", outer: true})
 	p.siblings(b)
 	for c := range b.clauses {
-		p.filters(b, &b.clauses[c])
+		p.sort(b, &b.clauses[c])
 	}
-	out := p.outputs(b, n)
-	i.columns, i.order, i.open, i.rest = out.columns, out.order, out.open, out.rest
+	return p.outputs(b, n)
 }
 
 // besideItem notes an item of FROM of a query without calls.
@@ -123,21 +119,21 @@ func (p *placer) besideItem(l *level, n *pg_query.Node) {
 
 // outputs are the columns of a query in FROM, whose own items have been checked. Those
 // that are constants are uncertain: a condition on them is one on the constants.
-func (p *placer) outputs(l *level, n *pg_query.SelectStmt) *item {
+func (p *placer) outputs(l *level, n *pg_query.SelectStmt) columnSet {
 	p.siblings(l)
-	out := &item{columns: map[string]kind{}, derived: true, rest: ofRow, checked: true}
+	out := columnSet{rest: ofRow}
 	if len(n.ValuesLists) > 0 {
 		out.valuesColumns(n)
 		return out
 	}
 	for _, target := range n.TargetList {
-		p.output(l, out, target.GetResTarget())
+		p.output(l, &out, target.GetResTarget())
 	}
 	return out
 }
 
 // valuesColumns are constants, except those that are calls.
-func (i *item) valuesColumns(n *pg_query.SelectStmt) {
+func (s *columnSet) valuesColumns(n *pg_query.SelectStmt) {
 	for at := range n.ValuesLists[0].GetList().GetItems() {
 		k := uncertain
 		for _, list := range n.ValuesLists {
@@ -145,30 +141,22 @@ func (i *item) valuesColumns(n *pg_query.SelectStmt) {
 				k = ofRow
 			}
 		}
-		i.addColumn("column"+strconv.Itoa(at+1), k)
+		s.add("column"+strconv.Itoa(at+1), k)
 	}
 }
 
-func (i *item) addColumn(name string, k kind) {
-	if before, twice := i.columns[name]; twice {
-		k = min(k, before)
-	}
-	i.columns[name] = k
-	i.order = append(i.order, name)
-}
-
-func (p *placer) output(l *level, out *item, target *pg_query.ResTarget) {
+func (p *placer) output(l *level, out *columnSet, target *pg_query.ResTarget) {
 	if fields := target.Val.GetColumnRef().GetFields(); len(fields) > 0 && fields[len(fields)-1].GetAStar() != nil {
 		for _, i := range l.items {
 			if len(fields) == 1 || i.alias == tree.Name(fields[:len(fields)-1]) {
-				out.include(i)
+				out.include(&i.columnSet)
 			}
 		}
 		return
 	}
 	if call, f, column := tree.FieldOfCall(target.Val.GetAIndirection()); call != nil && column == "" {
 		for _, c := range f.Columns {
-			out.addColumn(c.Name, ofRow)
+			out.add(c.Name, ofRow)
 		}
 		return
 	}
@@ -180,17 +168,17 @@ func (p *placer) output(l *level, out *item, target *pg_query.ResTarget) {
 	if name == "" {
 		name = tree.ColumnName(target.Val)
 	}
-	out.addColumn(name, p.outputKind(l, target.Val))
+	out.add(name, p.outputKind(l, target.Val))
 }
 
 // include adds the columns of an item, for *.
-func (i *item) include(from *item) {
+func (s *columnSet) include(from *columnSet) {
 	if from.open {
-		i.open, i.rest = true, min(i.rest, from.leastKind())
+		s.open, s.rest = true, min(s.rest, from.leastKind())
 		return
 	}
 	for _, name := range from.order {
-		i.addColumn(name, from.columns[name])
+		s.add(name, from.kinds[name])
 	}
 }
 

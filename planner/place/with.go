@@ -11,8 +11,8 @@ type scope struct {
 	outer     *scope
 	query     *pg_query.CommonTableExpr
 	recursive bool
-	calls     bool  // it makes some, by itself or by what it reads
-	columns   *item // of one that makes none, once it was checked
+	calls     bool       // it makes some, by itself or by what it reads
+	columns   *columnSet // of one that makes none, once it was checked
 }
 
 // find is the WITH query that a relation is; nil if it is none.
@@ -51,14 +51,8 @@ func (p *placer) with(w *pg_query.WithClause, outer *scope) *scope {
 
 // carries says whether a query makes calls, by itself or by what it reads.
 func (s *scope) carries(n tree.Message) bool {
-	if len(tree.Calls(n)) > 0 {
-		return true
-	}
-	found := false
-	tree.Each(n, func(table *pg_query.RangeVar) {
-		if q := s.find(table); q != nil && !q.writes() {
-			found = found || q.calls
-		}
+	return len(tree.Calls(n)) > 0 || tree.Any(n, func(table *pg_query.RangeVar) bool {
+		q := s.find(table)
+		return q != nil && q.calls && !q.writes()
 	})
-	return found
 }

@@ -4,7 +4,6 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 
 	"raisinproxy/planner/expr"
-	"raisinproxy/planner/place"
 	"raisinproxy/sqlfuncs/datum"
 )
 
@@ -70,11 +69,8 @@ func (s *localSource) expr(c *expr.Compiler, n *pg_query.Node, t datum.Type) exp
 // Params are the values of the user's parameters.
 func (l *LocalArgs) Eval(params []datum.Datum) (args [][]datum.Datum, guarded bool, err error) {
 	f := &expr.Frame{Params: params}
-	for _, e := range l.guards {
-		v, err := e.Eval(f)
-		if err != nil || v.Null || !v.Bool() {
-			return nil, false, err
-		}
+	if guarded, err = expr.AllTrue(l.guards, f); !guarded {
+		return nil, false, err
 	}
 	args = make([][]datum.Datum, len(l.calls))
 	for i, call := range l.calls {
@@ -94,10 +90,7 @@ func (r *rewriter) localSource() *localSource {
 	for _, g := range r.guards {
 		source.guards = append(source.guards, g.nodes...)
 	}
-	for _, s := range r.sites {
-		if s.place == place.PerRow {
-			continue
-		}
+	for _, s := range r.once {
 		if s.given == nil {
 			return nil
 		}

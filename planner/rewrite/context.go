@@ -11,8 +11,6 @@ type callContext struct {
 	from   map[*pg_query.FuncCall]*pg_query.RangeFunction
 	field  map[*pg_query.FuncCall]*pg_query.A_Indirection
 	target map[*pg_query.FuncCall]*pg_query.ResTarget // whose name comes from the call
-	// lists are the (f(…)).* that stand where a list of values is expected.
-	lists map[*pg_query.A_Indirection]bool
 }
 
 func contextOf(n *pg_query.Node) *callContext {
@@ -20,24 +18,16 @@ func contextOf(n *pg_query.Node) *callContext {
 		from:   map[*pg_query.FuncCall]*pg_query.RangeFunction{},
 		field:  map[*pg_query.FuncCall]*pg_query.A_Indirection{},
 		target: map[*pg_query.FuncCall]*pg_query.ResTarget{},
-		lists:  map[*pg_query.A_Indirection]bool{},
 	}
-	tree.Each(n, func(item *pg_query.RangeFunction) {
-		at.from[item.Functions[0].GetList().GetItems()[0].GetFuncCall()] = item
-	})
+	tree.Each(n, func(item *pg_query.RangeFunction) { at.from[tree.FromFunction(item)] = item })
 	tree.Each(n, func(field *pg_query.A_Indirection) {
 		if call, f, _ := tree.FieldOfCall(field); f != nil {
 			at.field[call] = field
 		}
 	})
-	tree.Each(n, func(row *pg_query.RowExpr) { at.list(row.Args) })
 	tree.Each(n, func(query *pg_query.SelectStmt) {
-		for _, list := range query.ValuesLists {
-			at.list(list.GetList().GetItems())
-		}
 		for _, item := range query.TargetList {
 			target := item.GetResTarget()
-			at.list([]*pg_query.Node{target.Val})
 			if call := namingCall(target.Val); call != nil {
 				at.target[call] = target
 			}
@@ -46,12 +36,22 @@ func contextOf(n *pg_query.Node) *callContext {
 	return at
 }
 
-func (at *callContext) list(values []*pg_query.Node) {
-	for _, value := range values {
-		if field := value.GetAIndirection(); field != nil {
-			at.lists[field] = true
+// listItems are the columns and fields that stand where a list of values is expected.
+func listItems(n *pg_query.Node) map[tree.Message]bool {
+	lists := map[tree.Message]bool{}
+	list := func(values ...*pg_query.Node) {
+		for _, value := range values {
+			lists[value.GetColumnRef()], lists[value.GetAIndirection()] = true, true
 		}
 	}
+	tree.Each(n, func(target *pg_query.ResTarget) { list(target.Val) })
+	tree.Each(n, func(row *pg_query.RowExpr) { list(row.Args...) })
+	tree.Each(n, func(query *pg_query.SelectStmt) {
+		for _, row := range query.ValuesLists {
+			list(row.GetList().GetItems()...)
+		}
+	})
+	return lists
 }
 
 // namingCall is the call that gives a column its name: PostgreSQL looks through

@@ -7,7 +7,6 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"raisinproxy/planner/place"
-	"raisinproxy/planner/sqltext"
 	"raisinproxy/planner/tree"
 	"raisinproxy/sqlfuncs/pgerr"
 )
@@ -106,7 +105,7 @@ func (r *rewriter) part(first, last int, all []placedNode) bool {
 func (r *rewriter) conditionEnd(last, depth int) int {
 	i := r.tokenFrom(last)
 	for ; i < len(r.tokens); i++ {
-		if t := r.tokens[i]; t.depth < depth || t.depth == depth && t.Start > last && (r.endsClause(i) || r.joins(i)) {
+		if t := r.tokens[i]; t.depth < depth || t.depth == depth && t.Start > last && (clauseWords[r.keyword(i)] || r.joins(i)) {
 			break
 		}
 	}
@@ -115,13 +114,7 @@ func (r *rewriter) conditionEnd(last, depth int) int {
 
 // joins says whether another item of FROM begins at a token.
 func (r *rewriter) joins(i int) bool {
-	if r.is(i, ",") {
-		return true
-	}
-	if r.tokens[i].Kind != sqltext.Ident || r.is(i-1, ".") || r.isWord(i-1, "as") || r.is(i+1, "(") {
-		return false
-	}
-	return joinWords[sqltext.FoldName(r.text(i))]
+	return r.is(i, ",") || joinWords[r.keyword(i)] && !r.is(i+1, "(")
 }
 
 var joinWords = map[string]bool{
@@ -139,29 +132,14 @@ func (r *rewriter) within(i int, nodes []placedNode) bool {
 // located is the first and the last place in n that the parser says, in bytes of
 // the user's text.
 func (r *rewriter) located(n tree.Message) span {
-	first, last := int32(-1), int32(-1)
-	tree.Descend(n.ProtoReflect(), func(m protoreflect.Message) {
-		field := m.Descriptor().Fields().ByName("location")
-		if field == nil {
-			return
-		}
-		if at := int32(m.Get(field).Int()); at >= 0 {
-			if first < 0 || at < first {
-				first = at
-			}
-			last = max(last, at)
-		}
-	})
+	first, last := tree.Locations(n)
 	return span{r.source.Offset(first), r.source.Offset(last)}
 }
 
 // references checks what the arguments of calls that run once refer to.
 func (r *rewriter) references(n *pg_query.Node) *pgerr.Error {
 	with := tree.WithNames(n)
-	for _, s := range r.sites {
-		if s.place == place.PerRow {
-			continue
-		}
+	for _, s := range r.once {
 		if err := r.alone(s.call, with); err != nil {
 			return err
 		}
@@ -199,10 +177,7 @@ func (r *rewriter) alone(call *pg_query.FuncCall, with map[string]bool) (err *pg
 
 // namesWholeRow says whether a name in a subquery might be a row of its own: in place, it
 // might be a column of another item of FROM.
-func namesWholeRow(call *pg_query.FuncCall) (found bool) {
+func namesWholeRow(call *pg_query.FuncCall) bool {
 	own := tree.OwnNames(call)
-	tree.Each(call, func(ref *pg_query.ColumnRef) {
-		found = found || len(ref.Fields) == 1 && own[tree.Name(ref.Fields)]
-	})
-	return found
+	return tree.Any(call, func(ref *pg_query.ColumnRef) bool { return len(ref.Fields) == 1 && own[tree.Name(ref.Fields)] })
 }

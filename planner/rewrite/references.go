@@ -3,7 +3,6 @@ package rewrite
 import (
 	"github.com/jeroenrinzema/psql-wire/codes"
 	pg_query "github.com/pganalyze/pg_query_go/v5"
-	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"raisinproxy/planner/tree"
 	"raisinproxy/sqlfuncs/pgerr"
@@ -35,20 +34,11 @@ func (r *rewriter) callsOf(from []*pg_query.Node) (sites []*callSite) {
 	for _, item := range from {
 		if join := item.GetJoinExpr(); join != nil {
 			sites = append(sites, r.callsOf([]*pg_query.Node{join.Larg, join.Rarg})...)
-		} else if s := r.callOf(item); s != nil {
+		} else if s := r.byCall[tree.FromFunction(item.GetRangeFunction())]; s != nil {
 			sites = append(sites, s)
 		}
 	}
 	return sites
-}
-
-// callOf is the call that is a FROM item; nil if it is anything else.
-func (r *rewriter) callOf(item *pg_query.Node) *callSite {
-	functions := item.GetRangeFunction().GetFunctions()
-	if len(functions) == 0 {
-		return nil
-	}
-	return r.byCall[functions[0].GetList().GetItems()[0].GetFuncCall()]
 }
 
 // wholeRows refuses the alias of a call as a value: that of a function with a single column
@@ -65,11 +55,10 @@ func (r *rewriter) wholeRows(query tree.Message, calls []*callSite) (err *pgerr.
 	if len(items) == 0 {
 		return nil
 	}
-	lists := columnLists(query)
 	tree.Each(query, func(ref *pg_query.ColumnRef) {
 		alias := ref.Fields[0].GetString_().GetSval()
 		row, found := items[alias]
-		whole := len(ref.Fields) == 1 && row || len(ref.Fields) == 2 && ref.Fields[1].GetAStar() != nil && !lists[ref]
+		whole := len(ref.Fields) == 1 && row || len(ref.Fields) == 2 && ref.Fields[1].GetAStar() != nil && !r.lists[ref]
 		if err == nil && whole && found {
 			err = pgerr.Newf(codes.FeatureNotSupported, "\"%s\" as a whole row is not supported", alias).
 				WithHint("Name its columns, or write %s.* as an item of the SELECT list.", alias).At(r.source.Char(ref.Location))
@@ -90,28 +79,6 @@ func (s *callSite) hasColumn(name string) bool {
 		}
 	}
 	return false
-}
-
-// columnLists are the alias.* that stand for a list of columns.
-func columnLists(query tree.Message) map[*pg_query.ColumnRef]bool {
-	lists := map[*pg_query.ColumnRef]bool{}
-	tree.Descend(query.ProtoReflect(), func(m protoreflect.Message) {
-		switch v := m.Interface().(type) {
-		case *pg_query.ResTarget:
-			lists[v.Val.GetColumnRef()] = true
-		case *pg_query.RowExpr:
-			for _, arg := range v.Args {
-				lists[arg.GetColumnRef()] = true
-			}
-		case *pg_query.SelectStmt:
-			for _, row := range v.ValuesLists {
-				for _, item := range row.GetList().GetItems() {
-					lists[item.GetColumnRef()] = true
-				}
-			}
-		}
-	})
-	return lists
 }
 
 // locks refuses FOR UPDATE OF a call, in the words of PostgreSQL.

@@ -245,6 +245,15 @@ func (r *rewriter) checkArguments() *pgerr.Error {
 	return nil
 }
 
+// splitCall is the call of a site whose arguments begin at this column.
+func (r *rewriter) splitCall(s *callSite, column int) SplitCall {
+	call := SplitCall{Func: s.function, Position: r.character(s.name)}
+	for i := range s.function.Args {
+		call.Args = append(call.Args, column+i)
+	}
+	return call
+}
+
 // number gives the calls that run before the statement their places among the
 // hidden parameters and the columns of Args, in the order of their evaluation.
 func (r *rewriter) number() *pgerr.Error {
@@ -252,15 +261,9 @@ func (r *rewriter) number() *pgerr.Error {
 		return nil
 	}
 	column := 0
-	for _, s := range r.sites {
-		if s.place == place.PerRow {
-			continue
-		}
-		call := SplitCall{Func: s.function, Position: r.character(s.name)}
-		for range s.function.Args {
-			call.Args = append(call.Args, column)
-			column++
-		}
+	for _, s := range r.once {
+		call := r.splitCall(s, column)
+		column += len(call.Args)
 		s.hidden = len(r.plan.Hidden)
 		for _, c := range s.columns() {
 			r.plan.Hidden = append(r.plan.Hidden, Hidden{Type: s.typeOf(c), Call: len(r.plan.Calls), Column: c})
@@ -268,10 +271,8 @@ func (r *rewriter) number() *pgerr.Error {
 		r.plan.Calls = append(r.plan.Calls, call)
 		r.plan.functions = append(r.plan.functions, s.function)
 	}
-	if r.plan.Rows != nil {
-		for i := range r.plan.Rows.Calls {
-			r.plan.functions = append(r.plan.functions, r.plan.Rows.Calls[i].Func)
-		}
+	for _, s := range r.rows {
+		r.plan.functions = append(r.plan.functions, s.function)
 	}
 	for _, g := range r.guards {
 		g.hidden = len(r.plan.Hidden)

@@ -7,7 +7,6 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 
 	"raisinproxy/planner/expr"
-	"raisinproxy/planner/place"
 	"raisinproxy/planner/plan"
 	"raisinproxy/planner/tree"
 	"raisinproxy/sqlfuncs"
@@ -51,37 +50,14 @@ func (i *RowItem) Value(rows []sqlfuncs.Row) (datum.Datum, error) {
 
 // perRow plans the calls that run for each row of the statement n.
 func (r *rewriter) perRow(n *pg_query.Node) *pgerr.Error {
-	var rows []*callSite
-	for _, s := range r.sites {
-		if s.place == place.PerRow {
-			rows = append(rows, s)
-		}
-	}
-	if len(rows) == 0 {
+	if len(r.rows) == 0 || r.plan.Explain != nil {
 		return nil
 	}
-	query := n.GetSelectStmt()
-	own := map[*pg_query.FuncCall]bool{}
-	for _, target := range query.GetTargetList() {
-		for _, call := range tree.Calls(target) {
-			own[call] = true
-		}
-	}
-	for _, s := range rows {
-		if !own[s.call] {
-			return r.refuse(s.call, "a SELECT list over rows that is not the statement's own")
-		}
-	}
-	if query.IntoClause != nil {
-		return r.refuse(rows[0].call, "SELECT INTO over rows")
-	}
-	if r.plan.Explain != nil {
-		return nil
-	}
+	query := n.GetSelectStmt() // place has refused any other
 	if !r.findTrailing(query) {
-		return r.refuse(rows[0].call, "this form")
+		return r.refuse(r.rows[0].call, "this form")
 	}
-	return r.planRows(query, rows)
+	return r.planRows(query)
 }
 
 // findTrailing finds the end of the SELECT list, where the hidden columns go.
@@ -110,24 +86,22 @@ func isRowsFrom(n *pg_query.Node) bool {
 	return n.GetRangeFunction().GetIsRowsfrom()
 }
 
-func (r *rewriter) planRows(query *pg_query.SelectStmt, rows []*callSite) *pgerr.Error {
+func (r *rewriter) planRows(query *pg_query.SelectStmt) *pgerr.Error {
 	perRow := &RowPlan{}
-	calls := map[*pg_query.FuncCall]*expr.Call{}
-	for i, s := range rows {
-		call := SplitCall{Func: s.function, Position: r.character(s.name)}
+	made := map[*pg_query.FuncCall]*expr.Call{}
+	for i, s := range r.rows {
+		perRow.Calls = append(perRow.Calls, r.splitCall(s, len(perRow.Hidden)))
 		for _, arg := range s.function.Args {
-			call.Args = append(call.Args, len(perRow.Hidden))
 			perRow.Hidden = append(perRow.Hidden, arg.Type)
 		}
-		perRow.Calls = append(perRow.Calls, call)
-		calls[s.call] = &expr.Call{Func: s.function, Index: i}
+		made[s.call] = &expr.Call{Func: s.function, Index: i}
 	}
 	r.plan.Rows = perRow
 	if len(query.TargetList)+len(perRow.Hidden) > plan.MaxColumns {
 		return pgerr.Newf(codes.TooManyColumns, "target lists can have at most %d entries", plan.MaxColumns).
 			WithDetail("Each argument of a call that runs for each row is one of them.")
 	}
-	list := rowList{rewriter: r, calls: calls, compiler: &expr.Compiler{At: r.source.Char, Params: expr.NewParams(nil)}}
+	list := rowList{rewriter: r, compiler: &expr.Compiler{At: r.source.Char, Params: expr.NewParams(nil), Made: made}}
 	return list.plan(query)
 }
 
@@ -135,7 +109,6 @@ func (r *rewriter) planRows(query *pg_query.SelectStmt, rows []*callSite) *pgerr
 type rowList struct {
 	*rewriter
 	compiler *expr.Compiler
-	calls    map[*pg_query.FuncCall]*expr.Call
 	// front counts the columns so far; stars the items among them that are an
 	// unknown number.
 	front, stars int
@@ -207,65 +180,22 @@ func (l *rowList) values(n *pg_query.Node) ([]expr.Expr, *pgerr.Error) {
 	if call, f, column := tree.FieldOfCall(n.GetAIndirection()); f != nil && column == "" {
 		values := make([]expr.Expr, len(f.Columns))
 		for i := range values {
-			values[i] = expr.ColumnOf(l.calls[call], i)
+			values[i] = expr.ColumnOf(l.compiler.Made[call], i)
 		}
 		return values, nil
 	}
-	value, err := l.value(n)
+	value, err := l.compiler.Expr(n)
 	if err == nil {
 		err = l.compiler.Opaque
 	}
-	if err != nil && (err.Code == codes.FeatureNotSupported || err.Code == codes.UndefinedObject || err.Code == codes.InvalidSchemaName) {
+	switch {
+	case err == nil:
+	case l.rewriter.plan.Refused != nil: // the statement is refused for that, or by the upstream
+		value, err = expr.Whole(l.compiler.Made[calls[0]]), nil
+	case err.Code == codes.FeatureNotSupported, err.Code == codes.UndefinedObject, err.Code == codes.InvalidSchemaName:
 		err = l.refuse(calls[0], "a larger expression over rows") // its types may be a user's
 	}
 	return []expr.Expr{value}, err
-}
-
-// value compiles a call, a column or field of it, or a cast of these.
-func (l *rowList) value(n *pg_query.Node) (expr.Expr, *pgerr.Error) {
-	switch v := n.GetNode().(type) {
-	case *pg_query.Node_FuncCall:
-		if call := l.calls[v.FuncCall]; call != nil {
-			return expr.Whole(call), nil
-		}
-	case *pg_query.Node_AIndirection:
-		call, f, column := tree.FieldOfCall(v.AIndirection)
-		if f != nil && f.ColumnIndex(column) < 0 {
-			return expr.Whole(l.calls[call]), nil // formNoField is refused anyway
-		}
-		if f != nil && column != "" {
-			return expr.ColumnOf(l.calls[call], f.ColumnIndex(column)), nil
-		}
-	case *pg_query.Node_TypeCast:
-		return l.castValue(v.TypeCast)
-	case *pg_query.Node_AExpr:
-		return l.fieldValue(v.AExpr)
-	}
-	return nil, l.compiler.NeedsUpstream(tree.Location(n), "this expression")
-}
-
-func (l *rowList) castValue(n *pg_query.TypeCast) (expr.Expr, *pgerr.Error) {
-	t, typmod, err := l.compiler.TypeName(n.TypeName)
-	if err != nil {
-		return nil, err
-	}
-	value, err := l.value(n.Arg)
-	if err != nil {
-		return nil, err
-	}
-	return l.compiler.Cast(value, t, typmod, n.Location)
-}
-
-func (l *rowList) fieldValue(n *pg_query.A_Expr) (expr.Expr, *pgerr.Error) {
-	value, err := l.value(n.Lexpr)
-	if err != nil {
-		return nil, err
-	}
-	name, err := l.compiler.Expr(n.Rexpr)
-	if err != nil {
-		return nil, err
-	}
-	return l.compiler.JSONField(tree.Name(n.Name), value, name, n.Location)
 }
 
 // ordersBy says whether ORDER BY may name the item: by its number, or by the name
@@ -300,10 +230,7 @@ func (l *rowList) ordersBy(query *pg_query.SelectStmt, target *pg_query.ResTarge
 // their own, since ORDER BY name means a column of the result before one of a table.
 func (r *rewriter) trailingColumns(w *textWriter) {
 	number := 0
-	for _, s := range r.sites {
-		if s.place != place.PerRow {
-			continue
-		}
+	for _, s := range r.rows {
 		for slot := range s.function.Args {
 			number++
 			w.put(s.name, ", ")

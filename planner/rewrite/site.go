@@ -22,7 +22,10 @@ type rewriter struct {
 	prepared bool // the statement may have parameters
 	declared []datum.Type
 	sites    []*callSite // in the order of evaluation
+	once     []*callSite // those that run before the statement
+	rows     []*callSite // those that run for each row
 	byCall   map[*pg_query.FuncCall]*callSite
+	lists    map[tree.Message]bool // the alias.* and (f(…)).* that stand for a list of columns
 	guards   []*guard
 	ordered  bool // the guards are evaluated in their order
 	trailing int  // where the hidden columns of Rows go; 0: there are none
@@ -106,10 +109,8 @@ func (s *callSite) nameOf(column int) string {
 
 // locate finds the placed calls in the text.
 func (r *rewriter) locate(n *pg_query.Node, placed []place.Call) *pgerr.Error {
-	if len(tree.Calls(n)) > len(placed) {
-		return r.refuse(tree.Calls(n)[0], "this statement")
-	}
 	at := contextOf(n)
+	r.lists = listItems(n)
 	r.byCall = map[*pg_query.FuncCall]*callSite{}
 	for _, p := range placed {
 		if len(tree.Calls(p.Node)) > 1 {
@@ -124,6 +125,11 @@ func (r *rewriter) locate(n *pg_query.Node, placed []place.Call) *pgerr.Error {
 			return err
 		}
 		r.sites = append(r.sites, s)
+		if s.place == place.PerRow {
+			r.rows = append(r.rows, s)
+		} else {
+			r.once = append(r.once, s)
+		}
 		r.byCall[p.Node] = s
 	}
 	return nil
@@ -149,7 +155,7 @@ func (r *rewriter) formOf(s *callSite, at *callContext) *pgerr.Error {
 				At(r.character(s.name))
 			return nil
 		}
-		if !r.widenToField(s) || s.form == formStar && !at.lists[field] {
+		if !r.widenToField(s) || s.form == formStar && !r.lists[field] {
 			return r.refuse(s.call, "this form")
 		}
 		if s.form == formStar {

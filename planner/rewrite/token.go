@@ -16,20 +16,15 @@ type nestedToken struct {
 func nestedTokens(text *sqltext.Text, start, end int) (tokens []nestedToken) {
 	depth := 0
 	for _, t := range text.Between(start, end) {
-		opens, closes := false, false
+		bracket := ""
 		if t.Kind == sqltext.Punct {
-			switch text.SQL[t.Start] {
-			case '(', '[':
-				opens = true
-			case ')', ']':
-				closes = true
-			}
+			bracket = text.Word(t)
 		}
-		if closes {
+		if bracket == ")" || bracket == "]" {
 			depth--
 		}
 		tokens = append(tokens, nestedToken{t, depth})
-		if opens {
+		if bracket == "(" || bracket == "[" {
 			depth++
 		}
 	}
@@ -73,34 +68,34 @@ func (r *rewriter) isWord(i int, word string) bool {
 // of that spelling, and that stands within depth brackets; any number for -1.
 func (r *rewriter) wordBefore(i int, word string, depth int) int {
 	for i--; i >= 0; i-- {
-		label := r.is(i-1, ".") || r.isWord(i-1, "as")
-		if r.isWord(i, word) && !label && (depth < 0 || r.tokens[i].depth == depth) {
+		if r.keyword(i) == word && (depth < 0 || r.tokens[i].depth == depth) {
 			return i
 		}
 	}
 	return -1
 }
 
+// keyword is the word that a token is, unless it is certain to be a name or label; else "".
+func (r *rewriter) keyword(i int) string {
+	if r.tokens[i].Kind != sqltext.Ident || r.is(i-1, ".") || r.isWord(i-1, "as") {
+		return ""
+	}
+	return sqltext.FoldName(r.text(i))
+}
+
 // itemEnd is where an item of a list ends that token i is in or directly after,
 // and that stands within depth brackets.
 func (r *rewriter) itemEnd(i, depth int) int {
 	for ; i < len(r.tokens); i++ {
-		if t := r.tokens[i]; t.depth < depth || t.depth == depth && (r.is(i, ",") || r.endsClause(i)) {
+		if t := r.tokens[i]; t.depth < depth || t.depth == depth && (r.is(i, ",") || clauseWords[r.keyword(i)]) {
 			break
 		}
 	}
 	return r.tokens[i-1].End
 }
 
-// endsClause says whether a token is a keyword that no expression has outside
-// brackets, so that a clause ends there.
-func (r *rewriter) endsClause(i int) bool {
-	if r.tokens[i].Kind != sqltext.Ident || i > 0 && (r.is(i-1, ".") || r.isWord(i-1, "as")) {
-		return false
-	}
-	return clauseWords[sqltext.FoldName(r.text(i))]
-}
-
+// clauseWords are the keywords that no expression has outside brackets, so that a clause
+// ends there.
 var clauseWords = map[string]bool{
 	"from": true, "into": true, "where": true, "group": true, "having": true, "window": true, "union": true,
 	"intersect": true, "except": true, "order": true, "limit": true, "offset": true, "fetch": true, "for": true,

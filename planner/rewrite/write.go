@@ -145,20 +145,18 @@ func (r *rewriter) probeSite(w *textWriter, s *callSite) {
 // result writes the columns of a call that are used, each in the form that the
 // place asks for. A FROM item is left open, for more to follow.
 func (r *rewriter) result(w *textWriter, s *callSite, column func(column, i int)) {
+	open, shut := "(", ")"
 	if s.form == formFrom {
 		w.put(s.name, "(SELECT ")
+		open, shut = "", ""
 	}
 	for i, c := range s.columns() {
 		if i > 0 {
 			w.put(s.name, ", ")
 		}
-		if s.form != formFrom {
-			w.put(s.name, "(")
-		}
+		w.put(s.name, open)
 		column(c, i)
-		if s.form != formFrom {
-			w.put(s.name, ")")
-		}
+		w.put(s.name, shut)
 		if s.form == formFrom || s.form == formStar && s.named {
 			w.put(s.name, " AS ", sqltext.QuotedName(s.nameOf(c)))
 		}
@@ -280,16 +278,11 @@ func typeName(t datum.Type) string { return "pg_catalog." + t.TypName() }
 func (r *rewriter) arguments() Text {
 	w := &textWriter{user: r.user}
 	w.put(r.span.start, "SELECT ")
-	first := true
-	for _, s := range r.sites {
-		if s.place == place.PerRow {
-			continue
-		}
+	separator := ""
+	for _, s := range r.once {
 		for slot := range s.function.Args {
-			if !first {
-				w.put(s.name, ", ")
-			}
-			first = false
+			w.put(s.name, separator)
+			separator = ", "
 			r.cast(w, s, slot)
 		}
 	}

@@ -82,16 +82,12 @@ func (l *lexer) next() Token {
 		return l.quotedIdent(QuotedIdent, start, start)
 	case '$':
 		return l.dollar(start)
-	case '.':
-		if l.digitAt(start + 1) {
+	case '.', ':':
+		following := l.byteAt(start + 1)
+		if c == '.' && l.digitAt(start+1) {
 			return l.number(start)
 		}
-		if l.byteAt(start+1) == '.' {
-			return l.take(Punct, start, start+2)
-		}
-		return l.take(Punct, start, start+1)
-	case ':':
-		if c := l.byteAt(start + 1); c == ':' || c == '=' {
+		if following == c || c == ':' && following == '=' {
 			return l.take(Punct, start, start+2)
 		}
 		return l.take(Punct, start, start+1)

@@ -1,6 +1,7 @@
 package sqltext
 
 import (
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -38,18 +39,8 @@ func hexRune(digits string, count int) (rune, bool) {
 	if len(digits) < count {
 		return 0, false
 	}
-	var r rune
-	for _, c := range []byte(digits[:count]) {
-		switch {
-		case '0' <= c && c <= '9':
-			r = r<<4 | rune(c-'0')
-		case 'a' <= c|0x20 && c|0x20 <= 'f':
-			r = r<<4 | rune(c|0x20-'a'+10)
-		default:
-			return 0, false
-		}
-	}
-	return r, utf8.ValidRune(r)
+	r, err := strconv.ParseUint(digits[:count], 16, 31)
+	return rune(r), err == nil && utf8.ValidRune(rune(r))
 }
 
 // FoldName folds an unquoted name as PostgreSQL does in a UTF8 database: only

@@ -2,6 +2,14 @@ package sqltext
 
 import "strings"
 
+// EscapePrefix is what makes an E string of a plain one behind another token.
+func EscapePrefix(text string, before, t Token) string {
+	if before.Kind == Ident && before.End == t.Start && FoldsTo(text[before.Start:before.End], "n") {
+		return "CHAR E" // N'…' is NCHAR '…'
+	}
+	return " E" // apart from what may stand before it
+}
+
 // Portable makes a text that was written under one standard_conforming_strings mean the
 // same under both: plain strings with backslashes become E strings. The rest stays as it
 // is. Positions behind such a string are not those of the text.
@@ -19,12 +27,7 @@ func Portable(text string, standard bool) string {
 		if t.Kind != String || strings.IndexByte(literal, '\\') < 0 {
 			continue
 		}
-		b.WriteString(text[written:t.Start])
-		if before.Kind == Ident && before.End == t.Start && FoldsTo(text[before.Start:before.End], "n") {
-			b.WriteString("CHAR E") // N'…' is NCHAR '…'
-		} else {
-			b.WriteString(" E") // apart from what may stand before it
-		}
+		b.WriteString(text[written:t.Start] + EscapePrefix(text, before, t))
 		if standard {
 			literal = strings.ReplaceAll(literal, `\`, `\\`)
 		}

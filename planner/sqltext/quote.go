@@ -22,14 +22,12 @@ func unquoted(quoted string) string {
 
 // quoteIdent quotes a name where it would not be read back as itself.
 func quoteIdent(name string) string {
-	for i := range len(name) {
-		c := name[i]
-		if c != '_' && (c < 'a' || c > 'z') && (i == 0 || c < '0' || c > '9') {
-			return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
-		}
+	plain := name != "" && name != "user"
+	for i, c := range []byte(name) {
+		plain = plain && (c == '_' || 'a' <= c && c <= 'z' || i > 0 && '0' <= c && c <= '9')
 	}
-	if name == "" || name == "user" {
-		return `"` + name + `"`
+	if plain {
+		return name
 	}
-	return name
+	return QuotedName(name)
 }

@@ -100,8 +100,8 @@ func openLiteral(t Token, word string) (open Literal, mark string) {
 		open.value++
 		return open, markString
 	case Integer:
-		n, ok := digits(word)
-		if !ok {
+		n, err := strconv.ParseInt(word, 10, 64)
+		if err != nil { // such as 0x1F
 			return open, ""
 		}
 		open.number = n
@@ -120,15 +120,4 @@ func (l *Literal) As(t datum.Type, text string) (v datum.Datum, ok bool) {
 	}
 	v, err := datum.Parse(t, text[l.value:l.end-1])
 	return v, err == nil
-}
-
-// digits reads an integer that is written in decimal digits alone.
-func digits(word string) (n int64, ok bool) {
-	for i := range len(word) {
-		if word[i] < '0' || word[i] > '9' {
-			return 0, false
-		}
-	}
-	n, err := strconv.ParseInt(word, 10, 64)
-	return n, err == nil
 }

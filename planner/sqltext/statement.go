@@ -183,13 +183,9 @@ func (s *Statements) name(t Token) string {
 
 // unicodeEscape is the escape character of a U& token.
 func (s *Statements) unicodeEscape(t Token) byte {
-	l := newLexer(s.text.SQL, s.text.Standard)
-	l.pos = t.End
-	if !s.isWord(l.next(), "uescape") {
-		return '\\'
-	}
-	escape := l.next()
-	if escape.Kind == String && escape.End-escape.Start == len("'!'") {
+	word := s.text.TokenFrom(t.End)
+	escape := s.text.TokenFrom(word.End)
+	if s.isWord(word, "uescape") && escape.Kind == String && escape.End-escape.Start == len("'!'") {
 		return s.text.SQL[escape.Start+1]
 	}
 	return '\\'

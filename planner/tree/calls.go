@@ -85,6 +85,15 @@ func SubscriptOfCall(n *pg_query.A_Indirection) *pg_query.Node {
 	return nil
 }
 
+// FromFunction is the first function of a FROM item; nil if it is written in words of SQL's,
+// such as CURRENT_DATE, or if there is no item.
+func FromFunction(n *pg_query.RangeFunction) *pg_query.FuncCall {
+	if len(n.GetFunctions()) == 0 {
+		return nil
+	}
+	return n.Functions[0].GetList().GetItems()[0].GetFuncCall()
+}
+
 // IsStar says whether an item is *, t.* or (x).*.
 func IsStar(n *pg_query.Node) bool {
 	fields := n.GetColumnRef().GetFields()

@@ -55,6 +55,17 @@ func IntConst(n *pg_query.Node) (int32, bool) {
 	return i.Ival.GetIval(), true
 }
 
+// IsTrue says whether a condition is true, in the words of the user or the parser.
+func IsTrue(n *pg_query.Node) bool {
+	if cast := n.GetTypeCast(); Name(cast.GetTypeName().GetNames()) == "bool" {
+		n = cast.Arg
+		if s := n.GetAConst().GetSval(); s != nil {
+			return s.Sval == "t" || s.Sval == "true"
+		}
+	}
+	return n.GetAConst().GetBoolval().GetBoolval()
+}
+
 // WithNames are the names of the WITH queries in n.
 func WithNames(n Message) map[string]bool {
 	names := map[string]bool{}

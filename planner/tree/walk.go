@@ -22,6 +22,12 @@ func Each[M Message](n Message, visit func(M)) {
 	})
 }
 
+// Any says whether such a message of type M is below n, or is n itself.
+func Any[M Message](n Message, such func(M) bool) (found bool) {
+	Each(n, func(m M) { found = found || such(m) })
+	return found
+}
+
 // Descend visits m and every message below it.
 func Descend(m protoreflect.Message, visit func(protoreflect.Message)) {
 	DescendUnless(m, func(m protoreflect.Message) bool { visit(m); return true })
@@ -98,16 +104,25 @@ func writeFingerprint(b *strings.Builder, m protoreflect.Message) {
 
 // Location is where the text of n begins, as a byte offset in the parsed text:
 // the smallest location anywhere in it. 0 if nothing in it has one.
-func Location(n *pg_query.Node) int32 {
-	first := int32(-1)
+func Location(n Message) int32 {
+	first, _ := Locations(n)
+	return max(first, 0)
+}
+
+// Locations are the first and the last place in n that the parser says; -1 if it says none.
+func Locations(n Message) (first, last int32) {
+	first, last = -1, -1
 	Descend(n.ProtoReflect(), func(m protoreflect.Message) {
 		field := m.Descriptor().Fields().ByName("location")
 		if field == nil {
 			return
 		}
-		if at := int32(m.Get(field).Int()); first < 0 || at < first {
-			first = at
+		if at := int32(m.Get(field).Int()); at >= 0 {
+			if first < 0 || at < first {
+				first = at
+			}
+			last = max(last, at)
 		}
 	})
-	return max(first, 0)
+	return first, last
 }
