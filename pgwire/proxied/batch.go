@@ -125,7 +125,7 @@ func (b *batch) runInPipeline(sql string) (value string, warned, refused bool, e
 
 // begin makes sure that there is a transaction.
 func (b *batch) begin() error {
-	if status, _ := b.s.up.Transaction(); status != wire.StatusIdle {
+	if b.s.up.Status() != wire.StatusIdle {
 		return nil
 	}
 	b.hidden = true
@@ -139,7 +139,7 @@ func (b *batch) failed(err error) error {
 	if b.s.up.IsLost() && !ok {
 		return err
 	}
-	if status, _ := b.s.up.Transaction(); ok && status == wire.StatusIdle && !b.hidden { // it is that of a COMMIT
+	if ok && b.s.up.Status() == wire.StatusIdle && !b.hidden { // it is that of a COMMIT
 		theirs.Response.Detail = frontend.WithDetail(theirs.Response.Detail, b.s.View.Text.Best(frontend.Describe("The block took: ", b.s.Unit.Block)))
 	}
 	b.s.Fail(err)
@@ -153,8 +153,8 @@ func (b *batch) failed(err error) error {
 			return err
 		}
 	}
-	switch status, _ := b.s.up.Transaction(); {
-	case status == wire.StatusIdle: // a COMMIT that failed has rolled back
+	switch {
+	case b.s.up.Status() == wire.StatusIdle: // a COMMIT that failed has rolled back
 		return nil
 	case b.hidden:
 		return b.control("ROLLBACK")

@@ -34,12 +34,12 @@ func (s *session) closeFirst(kind byte) drive.Verdict {
 		return frontend.OurTurn
 	}
 	settled, failed := s.up.Settled()
-	switch status, open := s.up.Transaction(); {
+	switch {
 	case !settled:
 		return frontend.NeedTurn
 	case failed: // nothing runs there before the next Sync
 		return frontend.OurTurn
-	case !open && status == wire.StatusIdle: // they went with their transaction
+	case !s.up.IsOpen() && s.up.Status() == wire.StatusIdle: // they went with their transaction
 		s.conv.Forget()
 		return frontend.OurTurn
 	}

@@ -62,8 +62,7 @@ func (s *session) closePipeline() error {
 	if s.up.IsLost() {
 		return upstream.ErrLost // and nothing has been committed
 	}
-	status, _ := s.up.Transaction()
-	s.Unit.Deciding = status != wire.StatusBlock && !s.up.HasFailed()
+	s.Unit.Deciding = s.up.Status() != wire.StatusBlock && !s.up.HasFailed()
 	err := s.conv.Sync()
 	if _, theirs := errors.AsType[*upstream.Error](err); theirs || err == nil {
 		s.Unit.Deciding = false
