@@ -4,6 +4,7 @@ import (
 	"raisinproxy/pgwire/frontend"
 	"raisinproxy/pgwire/login"
 	"raisinproxy/pgwire/upstream"
+	"raisinproxy/pgwire/wire"
 )
 
 // This file is how a session talks to its upstream by itself: it sends messages that the
@@ -42,9 +43,7 @@ func (s *session) pass(kind byte, body []byte) {
 	if kind == 'C' {
 		s.Client.Out.Tag = len(s.Client.Out.Buf)
 	}
-	start := s.Client.Out.Begin(kind)
-	s.Client.Out.Buf = append(s.Client.Out.Buf, body...)
-	s.Client.Out.End(start)
+	s.Client.Out.Buf = wire.AppendFrame(s.Client.Out.Buf, kind, body)
 }
 
 // copyIn passes on the data of a COPY that runs amid an exchange, until it ends or the

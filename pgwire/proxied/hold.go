@@ -1,7 +1,6 @@
 package proxied
 
 import (
-	"encoding/binary"
 	"errors"
 	"strings"
 
@@ -46,9 +45,7 @@ func (s *session) hold(kind byte, body []byte) drive.Verdict {
 		s.endHeld(func() error { return s.queryHeld(kind, body) })
 		return frontend.NeedInput
 	}
-	s.held.messages = append(s.held.messages, kind)
-	s.held.messages = binary.BigEndian.AppendUint32(s.held.messages, uint32(4+len(body)))
-	s.held.messages = append(s.held.messages, body...)
+	s.held.messages = wire.AppendFrame(s.held.messages, kind, body)
 	if strings.IndexByte("PBDEC", kind) >= 0 {
 		s.held.answers++
 	}
@@ -95,12 +92,12 @@ func (s *session) settleRelayed() error {
 
 // queryHeld relays a query that ends the pipeline.
 func (s *session) queryHeld(kind byte, body []byte) error {
-	message := binary.BigEndian.AppendUint32([]byte{kind}, uint32(4+len(body)))
 	s.up.OpenPipeline()
 	if err := s.conv.CloseNow(); err != nil {
 		return errors.Join(err, s.closePipeline())
 	}
-	return s.takeHeld(func(visit upstream.Visit) error { return s.conv.StreamEnd(append(message, body...), visit) })
+	message := wire.AppendFrame(nil, kind, body)
+	return s.takeHeld(func(visit upstream.Visit) error { return s.conv.StreamEnd(message, visit) })
 }
 
 // takeHeld has messages sent and passes their answers on. While they are under way nobody

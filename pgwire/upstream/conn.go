@@ -2,7 +2,6 @@ package upstream
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"net"
 	"sync"
@@ -89,7 +88,7 @@ func (c *Conn) IsOpened() bool { return c.conn != nil }
 func (c *Conn) Settle() error {
 	c.mustNotBeOnLoop()
 	if c.IsOpen() {
-		c.out = append(c.out, 'H', 0, 0, 0, 4)
+		c.Send('H', nil)
 	}
 	if err := c.Flush(); err != nil {
 		return err
@@ -108,11 +107,7 @@ func (c *Conn) Settle() error {
 const maxKept = 64 << 10
 
 // Send collects a message for the upstream.
-func (c *Conn) Send(kind byte, body []byte) {
-	c.out = append(c.out, kind)
-	c.out = binary.BigEndian.AppendUint32(c.out, uint32(4+len(body)))
-	c.out = append(c.out, body...)
-}
+func (c *Conn) Send(kind byte, body []byte) { c.out = wire.AppendFrame(c.out, kind, body) }
 
 // SendPart collects a part of a message.
 func (c *Conn) SendPart(part []byte) { c.out = append(c.out, part...) }

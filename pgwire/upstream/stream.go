@@ -2,7 +2,6 @@ package upstream
 
 import (
 	"cmp"
-	"encoding/binary"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
@@ -87,7 +86,7 @@ func (r *reader) read(frames []byte) {
 		r.rest = nil
 	}
 	for len(frames) >= wire.FrameHeader {
-		length := 1 + int(binary.BigEndian.Uint32(frames[1:]))
+		length := wire.FrameLength(frames)
 		switch {
 		case r.bulk && wire.IsBulk(frames[0]):
 			n := min(length, len(frames))

@@ -38,6 +38,13 @@ func (t TxState) Status() byte {
 // FrameLength is that of a frame with its type, as its header tells.
 func FrameLength(frame []byte) int { return 1 + int(binary.BigEndian.Uint32(frame[1:])) }
 
+// AppendFrame appends a message.
+func AppendFrame(to []byte, kind byte, body []byte) []byte {
+	to = append(to, kind)
+	to = binary.BigEndian.AppendUint32(to, uint32(4+len(body)))
+	return append(to, body...)
+}
+
 // IsBulk says whether a frame is data, about which nothing is to be noted.
 func IsBulk(kind byte) bool { return kind == 'D' || kind == 'd' }
 

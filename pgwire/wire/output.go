@@ -32,7 +32,7 @@ type Output struct {
 // done before its transaction is.
 func (a *Output) TakeTag() (message []byte) {
 	last := a.Buf[min(a.Tag, len(a.Buf)):]
-	if len(last) >= FrameHeader && last[0] == 'C' && len(last) == 1+int(binary.BigEndian.Uint32(last[1:])) {
+	if len(last) >= FrameHeader && last[0] == 'C' && len(last) == FrameLength(last) {
 		message = append(message, last...)
 		a.Buf = a.Buf[:a.Tag]
 	}
@@ -217,9 +217,7 @@ func (a *Output) DropRows(from, to int64) {
 		switch {
 		case IsBulk(frame[0]):
 		case frame[0] == 'C' && bytes.HasPrefix(frame[FrameHeader:], []byte("SELECT ")):
-			const none = "SELECT 0\x00"
-			kept = binary.BigEndian.AppendUint32(append(kept, 'C'), uint32(4+len(none)))
-			kept = append(kept, none...)
+			kept = AppendFrame(kept, 'C', []byte("SELECT 0\x00"))
 		default:
 			kept = append(kept, frame...)
 		}
