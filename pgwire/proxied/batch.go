@@ -50,7 +50,7 @@ func (s *session) queryBatch(script *plan.Script) {
 func (b *batch) commit() error {
 	tag := b.s.Client.Out.TakeTag()
 	b.s.Unit.Deciding = true
-	if err := b.control("COMMIT"); err != nil {
+	if err := b.s.conv.Command("COMMIT"); err != nil {
 		return err
 	}
 	b.s.Client.Out.Buf = append(b.s.Client.Out.Buf, tag...)
@@ -113,12 +113,7 @@ func (b *batch) runInPipeline(sql string) (value string, warned, refused bool, e
 			refused = true
 			return nil
 		},
-		Visit: func(kind byte, body []byte) error {
-			if kind == 'D' {
-				value = string(wire.ReadRow(body)[0])
-			}
-			return nil
-		},
+		Visit: upstream.Each('D', func(row []byte) { value = string(wire.ReadRow(row)[0]) }),
 	})
 	return value, warned, refused, err
 }
@@ -129,7 +124,7 @@ func (b *batch) begin() error {
 		return nil
 	}
 	b.hidden = true
-	return b.control("BEGIN")
+	return b.s.conv.Command("BEGIN")
 }
 
 // failed tells the client of an error, and makes the upstream's transaction what it
@@ -157,7 +152,7 @@ func (b *batch) failed(err error) error {
 	case b.s.up.Status() == wire.StatusIdle: // a COMMIT that failed has rolled back
 		return nil
 	case b.hidden:
-		return b.control("ROLLBACK")
+		return b.s.conv.Command("ROLLBACK")
 	case abort:
 		return b.s.conv.Abort()
 	}
@@ -200,7 +195,7 @@ func (b *batch) transaction(t *plan.Transaction, st *plan.Statement) error {
 	case plan.Begin:
 		for _, m := range t.Modes {
 			// By name, as SET TRANSACTION does: the text may have any form.
-			if err := b.control("SET LOCAL " + m.Name + " = '" + m.Values[0].Text + "'"); err != nil {
+			if err := b.s.conv.Command("SET LOCAL " + m.Name + " = '" + m.Values[0].Text + "'"); err != nil {
 				return err
 			}
 		}
@@ -250,9 +245,6 @@ func (b *batch) relay(text string, before int) error {
 		return nil
 	})
 }
-
-// control sends a command upstream that the client does not know of.
-func (b *batch) control(text string) error { return b.s.conv.Command(text) }
 
 // isOurStatement says whether a statement is about a prepared statement of ours.
 func (s *session) isOurStatement(st *plan.Statement) bool {

@@ -70,10 +70,8 @@ func (s *session) controlUpstream(st *plan.Statement) error {
 		return err
 	}
 	s.up.OpenPipeline()
-	return s.conv.Say(upstream.Part{Messages: upstream.Run(upstream.Control, text, nil, nil), Visit: func(kind byte, body []byte) error {
-		if kind == 'C' {
-			s.pass(kind, body)
-		}
-		return nil
-	}})
+	return s.conv.Say(upstream.Part{
+		Messages: upstream.Run(upstream.Control, text, nil, nil),
+		Visit:    upstream.Each('C', func(tag []byte) { s.pass('C', tag) }),
+	})
 }

@@ -1,6 +1,7 @@
 package proxied
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -68,14 +69,9 @@ func (s *session) askTypes(st *plan.Statement, query *rewrite.Text) (types []dat
 		return nil, err
 	}
 	err = s.conv.Say(upstream.Part{
-		Messages: upstream.Join(upstream.Prepare(upstream.Probe, sql, nil), upstream.Describe(string(upstream.Probe))),
+		Messages: slices.Concat(upstream.Prepare(upstream.Probe, sql, nil), upstream.Describe(string(upstream.Probe))),
 		Fail:     func(body []byte) error { return failure(body, query) },
-		Visit: func(kind byte, body []byte) error {
-			if kind == 't' {
-				types = wire.ReadTypes(body)
-			}
-			return nil
-		},
+		Visit:    upstream.Each('t', func(body []byte) { types = wire.ReadTypes(body) }),
 	})
 	return types, err
 }
@@ -145,19 +141,16 @@ func (s *session) executeArguments(st *plan.Statement, types []datum.Type) (valu
 		return nil, err
 	}
 	err = s.conv.Say(upstream.Part{
-		Messages: upstream.Join(
+		Messages: slices.Concat(
 			upstream.Prepare(upstream.Executed, "SELECT "+strings.Join(parameters, ", "), wire.Oids(types)),
 			upstream.Prepare(upstream.Arguments, sql, nil),
 			upstream.Execute(upstream.Arguments, nil)),
 		Fail: func(body []byte) error { return shifted(body, st.Start-shift) },
-		Visit: func(kind byte, body []byte) error {
-			if kind == 'D' {
-				for _, value := range wire.ReadRow(body) {
-					values = append(values, wire.RawValue{Format: wire.TextFormat, Value: value})
-				}
+		Visit: upstream.Each('D', func(row []byte) {
+			for _, value := range wire.ReadRow(row) {
+				values = append(values, wire.RawValue{Format: wire.TextFormat, Value: value})
 			}
-			return nil
-		},
+		}),
 	})
 	return values, err
 }

@@ -6,6 +6,7 @@ import (
 	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner/plan"
 	"raisinproxy/sqlfuncs/datum"
+	"slices"
 )
 
 // This file asks the upstream within a pipeline of ours, unseen by the client, and first of
@@ -35,7 +36,7 @@ func (s *session) probeFacts(st *plan.Statement, declared []datum.Type) (*plan.S
 		return nil, nil, err
 	}
 	probe := upstream.Part{
-		Messages: upstream.Join(upstream.Prepare(upstream.Probe, sql, wire.Oids(declared)), upstream.Describe(string(upstream.Probe))),
+		Messages: slices.Concat(upstream.Prepare(upstream.Probe, sql, wire.Oids(declared)), upstream.Describe(string(upstream.Probe))),
 		Fail:     func(body []byte) error { return failure(body, &m.Probe) },
 		Visit: func(kind byte, body []byte) error {
 			switch kind {

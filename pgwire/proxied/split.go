@@ -3,6 +3,7 @@ package proxied
 import (
 	"encoding/binary"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/jeroenrinzema/psql-wire/codes"
@@ -210,7 +211,7 @@ func (s *session) askBefore(p *frontend.Portal, compute bool) (*asked, error) {
 		}
 		types := append(wire.Oids(p.Bound.Params), hiddenTypes(m)...)
 		parts = append(parts, upstream.Part{
-			Messages: upstream.Join(upstream.Prepare(upstream.Main, sql, types), upstream.Describe(string(upstream.Main))),
+			Messages: slices.Concat(upstream.Prepare(upstream.Main, sql, types), upstream.Describe(string(upstream.Main))),
 			Fail:     func(body []byte) error { return failure(body, &m.Main) },
 			Visit:    func(kind byte, body []byte) error { return checkColumns(p, kind, body) },
 		})
@@ -229,7 +230,7 @@ func (s *session) askBefore(p *frontend.Portal, compute bool) (*asked, error) {
 			return nil, err
 		}
 		parts = append(parts, upstream.Part{
-			Messages: upstream.Join(upstream.Prepare(upstream.Arguments, sql, wire.Oids(p.Bound.Params)), upstream.Execute(upstream.Arguments, p.Raw)),
+			Messages: slices.Concat(upstream.Prepare(upstream.Arguments, sql, wire.Oids(p.Bound.Params)), upstream.Execute(upstream.Arguments, p.Raw)),
 			Fail:     func(body []byte) error { return failure(body, &m.Args) },
 			Visit: func(kind byte, body []byte) error {
 				if kind == 'D' {
@@ -311,7 +312,7 @@ func (s *session) openMain(p *frontend.Portal, values []datum.Datum) (upstream.M
 		copied := m.CopySQL(values)
 		p.Text = &copied
 		sql, err := s.sql(p.Bound, p.Text)
-		return upstream.Join(upstream.Prepare(upstream.Main, sql, nil), upstream.OpenPortal(p.Upstream, nil, nil, nil)), err
+		return slices.Concat(upstream.Prepare(upstream.Main, sql, nil), upstream.OpenPortal(p.Upstream, nil, nil, nil)), err
 	}
 	var hidden [][]byte
 	for i, h := range m.Hidden {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -60,7 +61,7 @@ func (s *session) fetch(p *frontend.Portal, maxRows int, opening upstream.Messag
 	if frontend.SplitOf(p.Bound).Rows != nil {
 		return s.fetchSlices(p, maxRows, opening)
 	}
-	messages := upstream.Join(opening, upstream.Fetch(p.Upstream, maxRows))
+	messages := slices.Concat(opening, upstream.Fetch(p.Upstream, maxRows))
 	if maxRows == 0 { // it runs to its end
 		messages = append(messages, upstream.ClosePortal(p.Upstream)...)
 	}

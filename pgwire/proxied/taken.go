@@ -3,6 +3,7 @@ package proxied
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
@@ -44,10 +45,7 @@ func (s *session) askForName(name, there string) (found bool, err error) {
 	sql := "SELECT 1 FROM " + there + " WHERE name = $1"
 	err = s.conv.Say(upstream.Part{
 		Messages: upstream.Run(upstream.Control, sql, []uint32{uint32(datum.Text)}, []wire.RawValue{{Value: []byte(encoded)}}),
-		Visit: func(kind byte, _ []byte) error {
-			found = found || kind == 'D'
-			return nil
-		},
+		Visit:    upstream.Each('D', func([]byte) { found = true }),
 	})
 	return found, err
 }
@@ -89,7 +87,7 @@ func (s *session) prepareTaken(st *plan.Statement) error {
 	if err != nil {
 		return err
 	}
-	return s.takenUnless(st.Prepares, st.Start-shift, upstream.Join(
+	return s.takenUnless(st.Prepares, st.Start-shift, slices.Concat(
 		upstream.Messages{&pgproto3.Close{ObjectType: 'S', Name: string(upstream.Probe)}},
 		upstream.Run(upstream.Arguments, sql, nil, nil)))
 }

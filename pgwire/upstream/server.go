@@ -1,8 +1,8 @@
 package upstream
 
 import (
+	"fmt"
 	"maps"
-	"strings"
 	"sync"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -45,18 +45,7 @@ type Greeting struct {
 
 // Identity tells upstream connections apart that may be greeted differently.
 func (u *Server) Identity(user, database string, parameters []wire.Parameter) string {
-	var b strings.Builder
-	for _, text := range []string{user, database} {
-		b.WriteString(text)
-		b.WriteByte(0)
-	}
-	for _, p := range parameters {
-		b.WriteString(p.Name)
-		b.WriteByte(0)
-		b.WriteString(p.Value)
-		b.WriteByte(0)
-	}
-	return b.String()
+	return fmt.Sprintf("%q %q %q", user, database, parameters)
 }
 
 // Greeting is what a connection that was opened with the same was greeted with.
