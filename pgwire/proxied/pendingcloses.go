@@ -1,13 +1,10 @@
 package proxied
 
 import (
-	"context"
-	"errors"
 	"strings"
 
 	"raisinproxy/pgwire/drive"
 	"raisinproxy/pgwire/frontend"
-	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
 )
 
@@ -44,14 +41,4 @@ func (s *session) closeFirst(kind byte) drive.Verdict {
 		return frontend.OurTurn
 	}
 	return frontend.NeedClose
-}
-
-// closePending closes them before the frame at the head is answered.
-func (s *session) closePending() error {
-	err := s.Client.Waiting(func(context.Context) error { return s.conv.CloseNow() })
-	if theirs, ok := errors.AsType[*upstream.Error](err); ok && theirs.IsOrdinary() {
-		s.failHead(theirs)
-		return nil
-	}
-	return err
 }

@@ -13,7 +13,6 @@ import (
 	"raisinproxy/planner/local"
 	"raisinproxy/planner/plan"
 	"raisinproxy/planner/rewrite"
-	"raisinproxy/planner/sqltext"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
 )
@@ -64,7 +63,7 @@ func (s *session) PrepareSplit(st *plan.Statement, a *rewrite.PrepareSplit) erro
 
 // askTypes has the upstream say which types the names in a PREPARE mean.
 func (s *session) askTypes(st *plan.Statement, query *rewrite.Text) (types []datum.Type, err error) {
-	sql, err := s.sql(st, query)
+	sql, err := s.sql(st, query.SQL)
 	if err != nil {
 		return nil, err
 	}
@@ -105,15 +104,8 @@ func (s *session) OpenExecute(p *frontend.Portal) error {
 func (s *session) readValues(raw []wire.RawValue, types []datum.Type) ([]datum.Datum, error) {
 	values := make([]datum.Datum, len(raw))
 	for i, v := range raw {
-		if v.Value == nil {
-			values[i] = datum.Null
-			continue
-		}
-		text, err := s.View.Text.FromClient(v.Value)
-		if err != nil {
-			return nil, err
-		}
-		if values[i], err = datum.Parse(types[i], string(text)); err != nil {
+		var err error
+		if values[i], err = s.readText(types[i], v.Value); err != nil {
 			return nil, err
 		}
 	}
@@ -133,11 +125,9 @@ func (s *session) executeArguments(st *plan.Statement, types []datum.Type) (valu
 	for i := range parameters {
 		parameters[i] = "$" + strconv.Itoa(i+1)
 	}
-	sql, shift := st.ExecuteAs(string(upstream.Executed))
-	if st.Standard != s.View.Standard {
-		sql = sqltext.Portable(sql, st.Standard)
-	}
-	if sql, err = s.View.Text.ToClient(sql); err != nil {
+	execute, shift := st.ExecuteAs(string(upstream.Executed))
+	sql, err := s.sql(st, execute)
+	if err != nil {
 		return nil, err
 	}
 	err = s.conv.Say(upstream.Part{

@@ -23,7 +23,7 @@ func (s *session) Probe(st *plan.Statement, declared []datum.Type) (*plan.Statem
 // that does not hold is an error, but after whatever the upstream finds wrong.
 func (s *session) probeFacts(st *plan.Statement, declared []datum.Type) (*plan.Statement, *factReader, error) {
 	m := frontend.SplitOf(st)
-	sql, err := s.sql(st, &m.Probe)
+	sql, err := s.sql(st, m.Probe.SQL)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,10 +1,7 @@
 package proxied
 
 import (
-	"cmp"
-	"maps"
 	"slices"
-	"strings"
 
 	"raisinproxy/pgwire/wire"
 )
@@ -27,8 +24,7 @@ func (s *session) holdParameters() {
 func (s *session) tellParameters() {
 	held := s.unreported
 	s.unreported = nil
-	names := slices.SortedFunc(maps.Keys(held.frames), func(a, b string) int { return cmp.Compare(strings.ToLower(a), strings.ToLower(b)) })
-	for _, name := range names {
+	for _, name := range inOrder(held.frames) {
 		m := wire.Body{Rest: held.frames[name][wire.FrameHeader:]}
 		m.Text()
 		if string(m.Text()) != held.before[name] {

@@ -214,7 +214,7 @@ func (s *session) passRow(p *frontend.Portal, body []byte) error {
 		if err != nil {
 			return err
 		}
-		if row[column], err = s.encodeItem(item.Type, v, p.Formats.Of(column)); err != nil {
+		if row[column], err = s.encode(item.Type, v, p.Formats.Of(column)); err != nil {
 			return err
 		}
 	}
@@ -234,7 +234,7 @@ func (s *session) readHidden(t datum.Type, raw []byte) (datum.Datum, error) {
 	return s.View.Text.ValueFromClient(v)
 }
 
-func (s *session) encodeItem(t datum.Type, v datum.Datum, format int16) ([]byte, error) {
+func (s *session) encode(t datum.Type, v datum.Datum, format int16) ([]byte, error) {
 	v, err := s.View.Text.ValueToClient(v)
 	if v.Null || err != nil {
 		return nil, err

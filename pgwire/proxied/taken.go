@@ -12,7 +12,6 @@ import (
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner/plan"
-	"raisinproxy/planner/sqltext"
 	"raisinproxy/sqlfuncs/datum"
 )
 
@@ -79,11 +78,8 @@ func shifted(body []byte, by int) error {
 // prepareTaken is the PREPARE of a statement of the upstream's under a name that is taken
 // here.
 func (s *session) prepareTaken(st *plan.Statement) error {
-	sql, shift := st.ExecuteAs(string(upstream.Probe))
-	if st.Standard != s.View.Standard {
-		sql = sqltext.Portable(sql, st.Standard)
-	}
-	sql, err := s.View.Text.ToClient(sql)
+	prepare, shift := st.ExecuteAs(string(upstream.Probe))
+	sql, err := s.sql(st, prepare)
 	if err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ func (s *session) ReportGreeting() {
 }
 
 // inOrder lists settings in the order in which PostgreSQL reports them.
-func inOrder(params map[string]string) []string {
+func inOrder[V any](params map[string]V) []string {
 	return slices.SortedFunc(maps.Keys(params), func(a, b string) int {
 		return strings.Compare(strings.ToLower(a), strings.ToLower(b))
 	})
@@ -108,9 +108,9 @@ func (s *session) clear(v drive.Verdict) error {
 	case frontend.NeedTurn:
 		return s.takeTurn()
 	case frontend.NeedFacts:
-		return s.readFacts()
+		return s.beforeHead(s.askFacts)
 	case frontend.NeedClose:
-		return s.closePending()
+		return s.beforeHead(s.conv.CloseNow)
 	}
 	s.mustAbort = false
 	return s.conv.Abort()
