@@ -124,12 +124,12 @@ func (s *embedded) setStartup(p wire.Parameter) error {
 	return nil
 }
 
-// Consult is never asked: nothing but the client and the backend stands between.
-func (s *embedded) Consult(v drive.Verdict) bool {
+// Consult is never asked, and so nothing is given up: only the client and the backend stand between.
+func (s *embedded) Consult(drive.Verdict) error { return errNoUpstream }
+func (s *embedded) GiveUp(err error) {
+	s.Log.Error("an embedded session waits for an upstream", "error", err)
 	s.Report(pgerr.Fatalf(codes.Internal, "internal error"))
-	s.Log.Error("an embedded session waits for an upstream", "verdict", int(v))
 	s.Farewell()
-	return false
 }
 
 func (s *embedded) TransactionState() wire.TxState { return s.block.State }
@@ -177,11 +177,11 @@ func (s *embedded) RunSplit(*Portal, int, bool) error { return errNoUpstream }
 func (s *embedded) PrepareSplit(*plan.Statement, *rewrite.PrepareSplit) error {
 	return errNoUpstream
 }
-func (s *embedded) HasStatement(string) (bool, error) { return false, nil }
-func (s *embedded) HasPortal(string) (bool, error)    { return false, nil }
-func (s *embedded) ShadowStatement()                  {}
-func (s *embedded) ShadowPortal()                     {}
-func (s *embedded) ClosePortal(*Portal)               {}
+func (s *embedded) CheckStatement(string) error { return nil }
+func (s *embedded) CheckPortal(string) error    { return nil }
+func (s *embedded) ShadowStatement()            {}
+func (s *embedded) ShadowPortal()               {}
+func (s *embedded) ClosePortal(*Portal)         {}
 
 var errNoUpstream = pgerr.Newf(codes.Internal, "a statement that needs an [upstream] was not refused")
 
@@ -194,7 +194,6 @@ func (s *embedded) ForgetUnnamed() {
 
 func (s *embedded) Source() drive.Source { return s.Client.Direct() }
 
-func (s *embedded) GiveUp(error)    {}
 func (s *embedded) Settle()         {}
 func (s *embedded) LastStatement()  {}
 func (s *embedded) HangUpUpstream() {}

@@ -113,15 +113,20 @@ func (s *Session) name(m *wire.Message, raw []byte) ([]byte, error) {
 	if m.Bad != nil {
 		return nil, m.Bad
 	}
-	if !slices.ContainsFunc(raw, func(c byte) bool { return c >= utf8.RuneSelf }) {
-		return raw, nil
-	}
-	s.Refresh()
-	name, err := s.View.Text.FromClient(raw)
+	name, err := s.InUTF8(raw)
 	if err == nil {
 		err = settings.ValidUTF8(name)
 	}
 	return name, err
+}
+
+// InUTF8 is a name that a client has sent.
+func (s *Session) InUTF8(raw []byte) ([]byte, error) {
+	if !slices.ContainsFunc(raw, func(c byte) bool { return c >= utf8.RuneSelf }) {
+		return raw, nil
+	}
+	s.Refresh()
+	return s.View.Text.FromClient(raw)
 }
 
 // maxName is how much of a name of a statement or portal counts: NAMEDATALEN - 1
@@ -139,15 +144,11 @@ func ErrStatementExists(name string) error {
 // Keep stores a named prepared statement, of the protocol or of SQL: they share
 // their names.
 func (s *Session) Keep(name string, st *plan.Statement) error {
-	taken := s.Objects.Statements[NameKey(name)] != nil
-	if !taken {
-		var err error
-		if taken, err = s.Handler.HasStatement(name); err != nil {
-			return err
-		}
-	}
-	if taken {
+	if s.Objects.Statements[NameKey(name)] != nil {
 		return ErrStatementExists(name)
+	}
+	if err := s.Handler.CheckStatement(name); err != nil {
+		return err
 	}
 	if err := s.roomForStatement(); err != nil {
 		return err
@@ -253,15 +254,11 @@ func (s *Session) newPortal(name []byte, st *plan.Statement) (*Portal, error) {
 		p.Reset("", st, len(s.Tx.savepoints))
 		return p, nil
 	}
-	taken := s.Objects.Portals[string(NameKey(name))] != nil
-	if !taken {
-		var err error
-		if taken, err = s.Handler.HasPortal(string(NameKey(name))); err != nil {
-			return nil, err
-		}
+	if s.Objects.Portals[string(NameKey(name))] != nil {
+		return nil, ErrPortalExists(string(name))
 	}
-	if taken {
-		return nil, ErrPortalExists(name)
+	if err := s.Handler.CheckPortal(string(name)); err != nil {
+		return nil, err
 	}
 	if err := s.roomForPortal(); err != nil {
 		return nil, err
@@ -558,6 +555,6 @@ func SplitOf(st *plan.Statement) *rewrite.Split {
 }
 
 // ErrPortalExists refuses a second portal of a name.
-func ErrPortalExists(name []byte) error {
+func ErrPortalExists(name string) error {
 	return pgerr.Newf(codes.DuplicateCursor, "cursor \"%s\" already exists", name)
 }

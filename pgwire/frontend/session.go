@@ -111,29 +111,10 @@ func (s *Session) refuse(err error) {
 	s.Farewell()
 }
 
-// end gives back everything that the session holds.
-func (s *Session) end() {
-	s.Env.Registry.Unregister(s.Client, s.Key)
-	if !s.Unit.Deciding {
-		_ = s.UndoUnit() // nobody is there to be told
-	}
-	if s.admitted {
-		s.Env.Registry.Leave()
-	}
-	s.Client.Conn().Close()
-	s.Handler.HangUpUpstream()
-	if s.Key.PID != 0 {
-		s.Log.Debug("session ended", "pid", s.Key.PID)
-	}
-	s.ended()
-}
-
 // machine is a session as it is driven.
 type machine struct{ *Session }
 
 var _ drive.Machine = machine{}
-
-func (s machine) Step() drive.Verdict { return s.Session.Step() }
 
 // Serve does what step may not do: plan, wait for a backend or for the upstream.
 func (s machine) Serve(v drive.Verdict) (next drive.Verdict, goOn bool) {
@@ -145,7 +126,8 @@ func (s machine) Serve(v drive.Verdict) (next drive.Verdict, goOn bool) {
 			return next, true
 		}
 	default:
-		if !s.Handler.Consult(v) {
+		if err := s.Handler.Consult(v); err != nil {
+			s.Handler.GiveUp(err)
 			return 0, false
 		}
 	}
@@ -185,8 +167,23 @@ func (s machine) Crashed(cause any, stack []byte) {
 	s.Farewell()
 }
 
-func (s machine) End()                               { s.end() }
-func (s machine) MostWaiting() int                   { return s.MaxWaiting() }
+// End gives back everything that the session holds.
+func (s machine) End() {
+	s.Env.Registry.Unregister(s.Client, s.Key)
+	if !s.Unit.Deciding {
+		_ = s.UndoUnit() // nobody is there to be told
+	}
+	if s.admitted {
+		s.Env.Registry.Leave()
+	}
+	s.Client.Conn().Close()
+	s.Handler.HangUpUpstream()
+	if s.Key.PID != 0 {
+		s.Log.Debug("session ended", "pid", s.Key.PID)
+	}
+	s.ended()
+}
+
 func (s machine) Leaving(answers []byte, from int64) { s.Unit.leaving(answers, from) }
 func (s machine) Source() drive.Source               { return s.Handler.Source() }
 
@@ -202,8 +199,8 @@ const (
 	maxHeld = 8 << 10
 )
 
-// MaxWaiting is how many bytes of answers may wait for a flush now.
-func (s *Session) MaxWaiting() int {
+// MostWaiting is how many bytes of answers may wait for a flush now.
+func (s *Session) MostWaiting() int {
 	if s.Unit.Open() {
 		return maxHeld
 	}

@@ -54,7 +54,7 @@ func (s *Session) Step() drive.Verdict {
 			return v
 		}
 		s.Answered(body)
-		if len(s.Client.Out.Buf) > s.MaxWaiting() {
+		if len(s.Client.Out.Buf) > s.MostWaiting() {
 			return NeedRoom
 		}
 	}

@@ -29,9 +29,9 @@ func (s *session) holds(script *plan.Script) bool {
 	return false
 }
 
-// controlDeferred runs a transaction command that was taken for one of ours. By the time it
+// ControlTransaction runs a transaction command that was taken for one of ours. By the time it
 // runs the upstream may be open: then it is the upstream's.
-func (s *session) controlDeferred(st *plan.Statement, t *plan.Transaction) (tag string, err error) {
+func (s *session) ControlTransaction(st *plan.Statement, t *plan.Transaction) (tag string, err error) {
 	if s.up.IsOpened() {
 		return "", s.controlUpstream(st)
 	}

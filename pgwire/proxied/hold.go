@@ -37,11 +37,9 @@ func (s *session) hold(kind byte, body []byte) drive.Verdict {
 	}
 	switch {
 	case kind == 'S' && len(body) == 0:
-		s.Skipping, s.Tx.Pipelined = false, false
-		s.endHeld(nil)
+		s.endHeld(s.closePipeline)
 		return frontend.NeedInput
 	case kind == 'Q' || kind == 'F':
-		s.Skipping, s.Tx.Pipelined = false, false
 		s.endHeld(func() error { return s.queryHeld(kind, body) })
 		return frontend.NeedInput
 	}
@@ -141,9 +139,7 @@ func (s *session) noteHeldTag(tag string) {
 
 // endHeld ends a pipeline, and tells the client in which transaction it is then.
 func (s *session) endHeld(last func() error) {
-	if last == nil {
-		last = s.closePipeline
-	}
+	s.Skipping, s.Tx.Pipelined = false, false
 	for _, step := range []func() error{s.drainHeld, last} {
 		err := step()
 		if theirs, ok := errors.AsType[*upstream.Error](err); ok {

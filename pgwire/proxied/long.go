@@ -17,10 +17,10 @@ import (
 // longMessage is the length from which a message is not waited for.
 const longMessage = frontend.MaxPending
 
-// startLong begins to pass on the message at the head, of which a part has arrived, if
+// Partial begins to pass on the message at the head, of which a part has arrived, if
 // it is a long one for the upstream. What has to be looked at as a whole, a text, is
 // not.
-func (s *session) startLong() drive.Verdict {
+func (s *session) Partial() drive.Verdict {
 	have := s.Client.In.Buf[s.Client.In.Start:s.Client.In.End]
 	if s.Skipping || len(have) < wire.FrameHeader {
 		return frontend.NeedInput
@@ -74,7 +74,7 @@ func (s *session) replacePortal(portal, statement []byte) drive.Verdict {
 	name := s.known(portal)
 	switch {
 	case len(name) == 0:
-		s.closeUpstream(&s.Objects.UnnamedPortal)
+		s.ClosePortal(&s.Objects.UnnamedPortal)
 		s.Objects.UnnamedPortal.State, s.shadowsPortal = frontend.PortalAbsent, false
 	case s.Objects.Portals[string(frontend.NameKey(name))] != nil:
 		if v := s.TurnToAsk(); v != frontend.OurTurn {
@@ -85,7 +85,7 @@ func (s *session) replacePortal(portal, statement []byte) drive.Verdict {
 		}
 		s.up.OpenPipeline()
 		err := s.conv.Say(upstream.Part{Messages: upstream.Describe(string(statement))})
-		return s.FailPipeline(cmp.Or(err, frontend.ErrPortalExists(name)))
+		return s.FailPipeline(cmp.Or(err, frontend.ErrPortalExists(string(name))))
 	}
 	return frontend.OurTurn
 }

@@ -17,8 +17,8 @@ func isOpenUpstream(p *frontend.Portal) bool {
 	return p.Upstream != "" && (p.State == frontend.PortalOpen || p.State == frontend.PortalBroken)
 }
 
-// closeUpstream has the portal closed in the upstream with the next messages, if it is open.
-func (s *session) closeUpstream(p *frontend.Portal) {
+// ClosePortal has the portal closed in the upstream with the next messages, if it is open.
+func (s *session) ClosePortal(p *frontend.Portal) {
 	if isOpenUpstream(p) {
 		s.conv.CloseLater(p.Upstream)
 	}

@@ -14,7 +14,6 @@ import (
 // queryInPipeline answers a simple query of ours amid a pipeline: it ends the pipeline, as any
 // query does, and fails with it.
 func (s *session) queryInPipeline(script *plan.Script) {
-	s.ForgetUnnamed()
 	s.RunScript(script)
 	s.endPipeline()
 }

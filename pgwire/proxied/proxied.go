@@ -10,7 +10,6 @@ import (
 	"raisinproxy/pgwire/auth"
 	"raisinproxy/pgwire/drive"
 	"raisinproxy/pgwire/frontend"
-	"raisinproxy/pgwire/login"
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner/plan"
@@ -62,14 +61,8 @@ func New(s *frontend.Session, behind *Behind) frontend.Handler { return newSessi
 
 func newSession(s *frontend.Session, behind *Behind) *session {
 	p := &session{Session: s, behind: behind, up: upstream.NewConn(), unopened: frontend.Block{S: s}}
-	p.conv = upstream.NewConversation(p.up, listener{p})
+	p.conv = upstream.NewConversation(p.up, p)
 	return p
-}
-
-// Begin opens the upstream, or finds out how it will greet the client.
-func (s *session) Begin(guest *login.Guest) error {
-	s.password, s.startBy = guest.Identity.Password, guest.StartBy
-	return s.prepareUpstream(guest.Parameters)
 }
 
 func (s *session) ProcessID() int32 {
@@ -90,19 +83,6 @@ func (s *session) Before() drive.Verdict {
 		}
 	}
 	return frontend.OurTurn
-}
-
-func (s *session) Partial() drive.Verdict { return s.startLong() }
-
-func (s *session) Dispatch(m *wire.Message) drive.Verdict { return s.route(m) }
-
-// Consult does what stands between a frame and its answer. An error of it ends the session.
-func (s *session) Consult(v drive.Verdict) bool {
-	err := s.clear(v)
-	if err != nil {
-		s.GiveUp(err)
-	}
-	return err == nil
 }
 
 // TransactionState has one owner: the upstream as soon as that is open, by what its answers tell, and before what
@@ -146,10 +126,6 @@ func (s *session) AbortTransaction() {
 	}
 }
 
-func (s *session) ControlTransaction(st *plan.Statement, t *plan.Transaction) (tag string, err error) {
-	return s.controlDeferred(st, t)
-}
-
 // AnswerFailure answers an error of the upstream's. What comes after a lost connection ends the session.
 func (s *session) AnswerFailure(err error) bool {
 	if errors.Is(err, upstream.ErrLost) || errors.Is(err, errPipelineFailed) {
@@ -166,8 +142,6 @@ func (s *session) AnswerFailure(err error) bool {
 	s.mustAbort = false // it has done so itself
 	return true
 }
-
-func (s *session) RefreshSettings() { s.refreshFromUpstream() }
 
 // BeforeCall: the settings are asked for before a statement with calls, and stay for it.
 func (s *session) BeforeCall() {}
@@ -194,23 +168,8 @@ func (s *session) Refuses(st *plan.Statement) error {
 	return nil
 }
 
-func (s *session) HasStatement(name string) (bool, error) {
-	if !s.up.Marks().Named {
-		return false, nil
-	}
-	return s.upstreamHas(name, statementsThere)
-}
-
-func (s *session) HasPortal(name string) (bool, error) {
-	if !s.up.Marks().Portals {
-		return false, nil
-	}
-	return s.upstreamHas(name, portalsThere)
-}
-
-func (s *session) ShadowStatement()               { s.shadowsStatement = true }
-func (s *session) ShadowPortal()                  { s.shadowsPortal = true }
-func (s *session) ClosePortal(p *frontend.Portal) { s.closeUpstream(p) }
+func (s *session) ShadowStatement() { s.shadowsStatement = true }
+func (s *session) ShadowPortal()    { s.shadowsPortal = true }
 
 func (s *session) Source() drive.Source {
 	if !s.up.IsOpened() {

@@ -28,14 +28,14 @@ func (s *session) tellParameters() {
 		m := wire.Body{Rest: held.frames[name][wire.FrameHeader:]}
 		m.Text()
 		if string(m.Text()) != held.before[name] {
-			s.news(held.frames[name])
+			s.News(held.frames[name])
 		}
 	}
 }
 
-// news passes on what the upstream says that is no answer: a notice, a notification, or
+// News passes on what the upstream says that is no answer: a notice, a notification, or
 // the new value of a parameter.
-func (s *session) news(frame []byte) {
+func (s *session) News(frame []byte) {
 	if frame[0] == 'S' && s.unreported != nil {
 		m := wire.Body{Rest: frame[wire.FrameHeader:]}
 		s.unreported.frames[string(m.Text())] = slices.Clone(frame)

@@ -3,7 +3,6 @@ package proxied
 import (
 	"bytes"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 
@@ -20,8 +19,8 @@ import (
 // it is. An answer of ours has to wait for its turn: the upstream settles what it
 // owes first, and says in which transaction we are.
 
-// route answers one frame, or sends it on.
-func (s *session) route(m *wire.Message) drive.Verdict {
+// Dispatch answers one frame, or sends it on.
+func (s *session) Dispatch(m *wire.Message) drive.Verdict {
 	switch {
 	case s.Skipping && m.Kind != 'S' && m.Kind != 'X':
 		return frontend.NeedInput
@@ -123,14 +122,8 @@ func (s *session) hasObjectOf(m *wire.Message) bool {
 
 // known is a name as ours are kept, in UTF-8.
 func (s *session) known(raw []byte) []byte {
-	for _, c := range raw {
-		if c >= utf8.RuneSelf {
-			s.Refresh()
-			if name, err := s.View.Text.FromClient(raw); err == nil {
-				return name
-			}
-			break
-		}
+	if name, err := s.InUTF8(raw); err == nil {
+		return name
 	}
 	return raw
 }
@@ -183,17 +176,12 @@ func (s *session) relay(kind byte, body []byte) drive.Verdict {
 	return frontend.NeedInput
 }
 
-// relayText sends a Query or a Parse on with another text.
+// relayText sends a Query or a Parse on with another text between what stands before and after it.
 func (s *session) relayText(kind byte, before []byte, text string, after []byte) drive.Verdict {
 	if encoded, err := s.View.Text.ToClient(text); err == nil { // it came from there
 		text = encoded
 	}
-	body := make([]byte, 0, len(before)+len(text)+len(after)+2)
-	if kind == 'P' {
-		body = append(append(body, before...), 0)
-	}
-	body = append(append(body, text...), 0)
-	return s.relay(kind, append(body, after...))
+	return s.relay(kind, slices.Concat(before, []byte(text), []byte{0}, after))
 }
 
 // routeQuery looks whether a simple query is ours.
@@ -214,27 +202,12 @@ func (s *session) routeQuery(m *wire.Message) drive.Verdict {
 	if branch, ok := script.UseBranch(); ok && branch != "" {
 		return s.relayText('Q', nil, useBranch(branch), nil)
 	}
-	if len(script.Statements) == 1 && s.involved(script.Statements[0]) {
+	if answer := s.answerByAsking(script); answer != nil {
 		if v := s.TurnToAsk(); v != frontend.OurTurn {
 			return v
 		}
 		s.ForgetUnnamed()
-		s.querySplit(script.Statements[0])
-		return frontend.NeedInput
-	}
-	if len(script.Statements) > 1 {
-		if v := s.TurnToAsk(); v != frontend.OurTurn {
-			return v
-		}
-		s.ForgetUnnamed()
-		s.queryBatch(script)
-		return frontend.NeedInput
-	}
-	if s.up.IsOpen() {
-		if v := s.TurnToAsk(); v != frontend.OurTurn {
-			return v
-		}
-		s.queryInPipeline(script)
+		answer(script)
 		return frontend.NeedInput
 	}
 	if v := s.turn(script.Calls || s.Executes(script)); v != frontend.OurTurn {
@@ -247,6 +220,19 @@ func (s *session) routeQuery(m *wire.Message) drive.Verdict {
 		return s.Query(m)
 	}
 	return s.AnswerQuery(raw, script)
+}
+
+// answerByAsking is what answers a query that cannot be answered without the upstream; nil for any other.
+func (s *session) answerByAsking(script *plan.Script) func(*plan.Script) {
+	switch {
+	case len(script.Statements) == 1 && s.involved(script.Statements[0]):
+		return s.querySplit
+	case len(script.Statements) > 1:
+		return s.queryBatch
+	case s.up.IsOpen():
+		return s.queryInPipeline
+	}
+	return nil
 }
 
 // onlySelects says whether a script is nothing but queries.
@@ -267,7 +253,7 @@ func (s *session) ForgetUnnamed() {
 	if s.TxState() == wire.FailedBlock {
 		return
 	}
-	s.closeUpstream(&s.Objects.UnnamedPortal)
+	s.ClosePortal(&s.Objects.UnnamedPortal)
 	s.Objects.UnnamedPortal.State, s.shadowsPortal = frontend.PortalAbsent, s.up.IsOpened()
 }
 
@@ -294,7 +280,7 @@ func (s *session) routeParse(m *wire.Message) drive.Verdict {
 		return s.relay('P', m.Body)
 	}
 	if branch, ok := script.UseBranch(); ok && branch != "" {
-		return s.relayText('P', name, useBranch(branch), m.Rest)
+		return s.relayText('P', slices.Concat(name, []byte{0}), useBranch(branch), m.Rest)
 	}
 	if len(script.Statements) == 1 && frontend.SplitOf(script.Statements[0]) != nil && s.TxState() != wire.FailedBlock {
 		if v := s.TurnToAsk(); v != frontend.OurTurn {

@@ -329,8 +329,8 @@ func (s *session) sql(st *plan.Statement, sql string) (string, error) {
 
 // querySplit answers a simple query of one statement that the upstream has a part in.
 // Its pipeline ends with a Sync of ours, whose answer gives the transaction status.
-func (s *session) querySplit(st *plan.Statement) {
-	if err := s.runSplitQuery(st); err != nil {
+func (s *session) querySplit(script *plan.Script) {
+	if err := s.runSplitQuery(script.Statements[0]); err != nil {
 		s.Fail(err)
 	}
 	if !s.Over {

@@ -1,7 +1,6 @@
 package proxied
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -9,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jeroenrinzema/psql-wire/codes"
 
 	"raisinproxy/pgwire/frontend"
@@ -76,10 +76,8 @@ func (s *session) fetch(p *frontend.Portal, maxRows int, opening upstream.Messag
 		case 's':
 			suspended = true
 		case 'C':
-			p.Tag = strings.TrimSuffix(string(body), "\x00")
-			s.WarnOfLoss(p.Tag)
 			s.explainCalls(p)
-			s.Client.Out.CommandComplete(p.Tag)
+			s.complete(p, strings.TrimSuffix(string(body), "\x00"))
 		default:
 			s.pass(kind, body)
 		}
@@ -118,7 +116,7 @@ func (s *session) fetched(p *frontend.Portal, suspended bool) {
 		s.Client.Out.PortalSuspended()
 		return
 	}
-	s.closeUpstream(p)
+	s.ClosePortal(p)
 	p.State = frontend.PortalDone
 }
 
@@ -158,7 +156,7 @@ func (s *session) fetchSlices(p *frontend.Portal, maxRows int, opening upstream.
 			s.fetched(p, suspended)
 			return nil
 		}
-		if err := (listener{s}).Flush(false); err != nil {
+		if err := s.Flush(false); err != nil {
 			return err
 		}
 	}
@@ -166,12 +164,17 @@ func (s *session) fetchSlices(p *frontend.Portal, maxRows int, opening upstream.
 
 // passTag tells how many rows there were: the upstream counts the last slice only.
 func (s *session) passTag(p *frontend.Portal, body []byte, sent int) {
-	p.Tag = strings.TrimSuffix(string(body), "\x00")
-	if i := strings.LastIndexByte(p.Tag, ' '); i >= 0 {
-		p.Tag = p.Tag[:i+1] + strconv.Itoa(sent)
+	tag := strings.TrimSuffix(string(body), "\x00")
+	if i := strings.LastIndexByte(tag, ' '); i >= 0 {
+		tag = tag[:i+1] + strconv.Itoa(sent)
 	}
-	s.WarnOfLoss(p.Tag)
-	s.Client.Out.CommandComplete(p.Tag)
+	s.complete(p, tag)
+}
+
+func (s *session) complete(p *frontend.Portal, tag string) {
+	p.Tag = tag
+	s.WarnOfLoss(tag)
+	s.Client.Out.CommandComplete(tag)
 }
 
 // explainCalls adds what EXPLAIN says of the calls.
@@ -181,7 +184,7 @@ func (s *session) explainCalls(p *frontend.Portal) {
 		return
 	}
 	for _, line := range explain.Lines {
-		s.sendRaw([][]byte{[]byte(line)})
+		s.Client.Out.Message(&pgproto3.DataRow{Values: [][]byte{[]byte(line)}})
 	}
 }
 
@@ -218,8 +221,11 @@ func (s *session) passRow(p *frontend.Portal, body []byte) error {
 			return err
 		}
 	}
-	s.sendRaw(row[:visible])
-	return nil
+	out, err := (&pgproto3.DataRow{Values: row[:visible]}).Encode(s.Client.Out.Buf)
+	if err == nil {
+		s.Client.Out.Buf = out
+	}
+	return err
 }
 
 // readHidden reads a column that only we see.
@@ -243,18 +249,4 @@ func (s *session) encode(t datum.Type, v datum.Datum, format int16) ([]byte, err
 		return datum.AppendBinary([]byte{}, t, v)
 	}
 	return datum.AppendText([]byte{}, t, v, s.View.Zone), nil
-}
-
-func (s *session) sendRaw(row [][]byte) {
-	start := s.Client.Out.Begin('D')
-	s.Client.Out.Buf = binary.BigEndian.AppendUint16(s.Client.Out.Buf, uint16(len(row)))
-	for _, value := range row {
-		if value == nil {
-			s.Client.Out.Buf = append(s.Client.Out.Buf, 0xFF, 0xFF, 0xFF, 0xFF)
-			continue
-		}
-		s.Client.Out.Buf = binary.BigEndian.AppendUint32(s.Client.Out.Buf, uint32(len(value)))
-		s.Client.Out.Buf = append(s.Client.Out.Buf, value...)
-	}
-	s.Client.Out.End(start)
 }

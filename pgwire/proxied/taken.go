@@ -1,7 +1,6 @@
 package proxied
 
 import (
-	"context"
 	"errors"
 	"slices"
 
@@ -18,35 +17,38 @@ import (
 // This file is about names that are taken: statements and portals of ours and of the
 // upstream's share theirs, as those of one PostgreSQL do.
 
-// Where the upstream lists what has a name.
-const (
-	statementsThere = "pg_catalog.pg_prepared_statements"
-	portalsThere    = "pg_catalog.pg_cursors"
-)
-
-// upstreamHas says whether the upstream has a prepared statement or a portal of that name.
-func (s *session) upstreamHas(name, there string) (found bool, err error) {
-	if !s.Blocking {
-		err = s.Client.Waiting(func(context.Context) error {
-			found, err = s.askForName(name, there)
-			return err
-		})
-		return found, err
+// CheckStatement refuses a name that a prepared statement of the upstream's has.
+func (s *session) CheckStatement(name string) error {
+	if !s.up.Marks().Named {
+		return nil
 	}
-	return s.askForName(name, there)
+	return s.checkName(name, "pg_catalog.pg_prepared_statements", frontend.ErrStatementExists(name))
 }
 
-func (s *session) askForName(name, there string) (found bool, err error) {
-	encoded, err := s.View.Text.ToClient(name)
+// CheckPortal refuses a name that a portal of the upstream's has.
+func (s *session) CheckPortal(name string) error {
+	if !s.up.Marks().Portals {
+		return nil
+	}
+	return s.checkName(name, "pg_catalog.pg_cursors", frontend.ErrPortalExists(name))
+}
+
+// checkName asks whether a name is taken there: the error then.
+func (s *session) checkName(name, there string, taken error) error {
+	encoded, err := s.View.Text.ToClient(frontend.NameKey(name))
 	if err != nil {
-		return false, err
+		return err
 	}
 	sql := "SELECT 1 FROM " + there + " WHERE name = $1"
+	found := false
 	err = s.conv.Say(upstream.Part{
 		Messages: upstream.Run(upstream.Control, sql, []uint32{uint32(datum.Text)}, []wire.RawValue{{Value: []byte(encoded)}}),
 		Visit:    upstream.Each('D', func([]byte) { found = true }),
 	})
-	return found, err
+	if err == nil && found {
+		err = taken
+	}
+	return err
 }
 
 // parseTaken is the Parse of a text of the upstream's under a name that is taken here. What

@@ -11,6 +11,7 @@ import (
 
 	"raisinproxy/pgwire/drive"
 	"raisinproxy/pgwire/frontend"
+	"raisinproxy/pgwire/login"
 	"raisinproxy/pgwire/settings"
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
@@ -34,12 +35,13 @@ func upstreamParameters(parameters []wire.Parameter) []wire.Parameter {
 // defaultBranch is where a session works that says nothing else.
 const defaultBranch = "main"
 
-// prepareUpstream finds out how to greet the client: as its own upstream connection does,
+// Begin finds out how to greet the client: as its own upstream connection does,
 // or, if that is to be opened at its first use, as another one of the same kind was greeted
 // before. A connection for replication is opened at once.
-func (s *session) prepareUpstream(parameters []wire.Parameter) error {
-	s.parameters = upstreamParameters(parameters)
-	s.replicates = replicates(parameters)
+func (s *session) Begin(guest *login.Guest) error {
+	s.password, s.startBy = guest.Identity.Password, guest.StartBy
+	s.parameters = upstreamParameters(guest.Parameters)
+	s.replicates = replicates(guest.Parameters)
 	u := s.behind.Server
 	s.identity = u.Identity(s.Caller.User, s.Caller.Scope.Repository, s.parameters)
 	if u.FirstUse && !s.replicates {
@@ -91,8 +93,8 @@ func (s *session) startRelay() {
 	s.up.Start(s.Client.Waker())
 }
 
-// clear does what stands between a frame and its answer.
-func (s *session) clear(v drive.Verdict) error {
+// Consult does what stands between a frame and its answer.
+func (s *session) Consult(v drive.Verdict) error {
 	switch v {
 	case frontend.NeedUpstream:
 		err := s.Client.Waiting(s.openUpstream)
@@ -156,8 +158,8 @@ func (s *session) LastStatement() {
 	}
 }
 
-// refreshFromUpstream is refresh by what the upstream reports.
-func (s *session) refreshFromUpstream() {
+// RefreshSettings goes by what the upstream reports.
+func (s *session) RefreshSettings() {
 	if s.unreportedSettings {
 		if s.up.IsOpen() {
 			return
