@@ -45,65 +45,65 @@ func (s *embedded) ProcessID() int32 { return 0 }
 func (s *embedded) Before() drive.Verdict  { return OurTurn }
 func (s *embedded) Partial() drive.Verdict { return NeedInput }
 
-// Dispatch answers one frame. needInput means that it is done.
+// Dispatch answers one frame. NeedInput means that it is done.
 func (s *embedded) Dispatch(m *wire.Message) drive.Verdict {
-	switch m.Kind {
-	case 'Q':
-		return s.extendedOrSkip(s.Query, m)
-	case 'P':
-		return s.extendedOrSkip(s.Parse, m)
-	case 'B':
-		return s.extendedOrSkip(s.Bind, m)
-	case 'D':
-		return s.extendedOrSkip(s.Describe, m)
-	case 'E':
-		return s.extendedOrSkip(s.Execute, m)
-	case 'C':
-		return s.extendedOrSkip(s.Close, m)
-	case 'H':
-		return s.extendedOrSkip(s.flushRequest, m)
-	case 'S':
+	switch {
+	case m.Kind == 'S':
 		s.Sync(m.Body)
 		return NeedInput
-	case 'X':
+	case m.Kind == 'X':
 		return Finished
-	case 'd', 'c', 'f':
-		return NeedInput // what is left of a COPY that failed
-	case 'F':
-		return s.extendedOrSkip(s.functionCall, m)
+	case m.Kind == 'p': // the log-in is over
+		s.Report(pgerr.Fatalf(codes.ProtocolViolation, "invalid frontend message type %d", m.Kind))
+		return Finished
+	case s.Skipping:
+		return NeedInput
 	}
-	s.Report(pgerr.Fatalf(codes.ProtocolViolation, "invalid frontend message type %d", m.Kind))
-	return Finished
+	switch m.Kind {
+	case 'Q':
+		return s.Query(m)
+	case 'P':
+		return s.Parse(m)
+	case 'B':
+		return s.Bind(m)
+	case 'D':
+		return s.Describe(m)
+	case 'E':
+		return s.Execute(m)
+	case 'C':
+		return s.Close(m)
+	case 'H':
+		return s.flushRequest(m)
+	case 'F':
+		return s.functionCall(m)
+	}
+	return NeedInput // data that is left of a COPY that failed
 }
 
 // applyParameters makes the client's settings the ones that RESET goes back to.
 // Those of options come first, so that a parameter of its own wins.
 func (s *embedded) applyParameters(parameters []wire.Parameter) error {
-	for _, p := range parameters {
-		if p.Name != "options" {
-			continue
-		}
-		parsed, err := parseOptions(p.Value)
-		if err != nil {
-			return err
-		}
-		for _, o := range parsed {
-			if err := s.setStartup(o); err != nil {
-				return err
-			}
-		}
-	}
+	var options, others []wire.Parameter
 	for _, p := range parameters {
 		switch p.Name {
-		case "user", "database", "options":
+		case "user", "database":
+		case "options":
+			parsed, err := parseOptions(p.Value)
+			if err != nil {
+				return err
+			}
+			options = append(options, parsed...)
 		case "replication":
 			if on, ok := datum.ParseBool(p.Value); !ok || on {
 				return pgerr.Fatalf(codes.FeatureNotSupported, "a replication connection needs an [upstream]")
 			}
 		default:
-			if err := s.setStartup(p); err != nil {
-				return err
-			}
+			others = append(others, p)
+		}
+	}
+	for _, p := range append(options, others...) {
+		if err := s.setStartup(p); err != nil {
+			return err
 		}
 	}
 	return nil

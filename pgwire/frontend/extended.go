@@ -150,7 +150,7 @@ func (s *Session) Keep(name string, st *plan.Statement) error {
 	if err := s.Handler.CheckStatement(name); err != nil {
 		return err
 	}
-	if err := s.roomForStatement(); err != nil {
+	if err := room(s.Objects.statementBytes, maxStatementBytes, "prepared statements", "DEALLOCATE those that are not needed."); err != nil {
 		return err
 	}
 	s.Objects.Statements[NameKey(name)] = st
@@ -260,7 +260,7 @@ func (s *Session) newPortal(name []byte, st *plan.Statement) (*Portal, error) {
 	if err := s.Handler.CheckPortal(string(name)); err != nil {
 		return nil, err
 	}
-	if err := s.roomForPortal(); err != nil {
+	if err := room(s.Objects.portalBytes, maxPortalBytes, "portals", "Close those that are not needed, or end the transaction."); err != nil {
 		return nil, err
 	}
 	p := &Portal{}

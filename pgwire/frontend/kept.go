@@ -42,14 +42,6 @@ func room(kept, limit int, what, hint string) error {
 	return pgerr.Newf(codes.ProgramLimitExceeded, "the %s of this session take more than %d bytes", what, limit).WithHint("%s", hint)
 }
 
-func (s *Session) roomForStatement() error {
-	return room(s.Objects.statementBytes, maxStatementBytes, "prepared statements", "DEALLOCATE those that are not needed.")
-}
-
-func (s *Session) roomForPortal() error {
-	return room(s.Objects.portalBytes, maxPortalBytes, "portals", "Close those that are not needed, or end the transaction.")
-}
-
 func (s *Session) dropStatement(name string) {
 	if st := s.Objects.Statements[name]; st != nil {
 		s.Objects.statementBytes -= statementBytes(st)

@@ -1,8 +1,8 @@
 package frontend
 
 import (
-	"bytes"
 	"encoding/binary"
+	"regexp"
 	"strings"
 	"time"
 
@@ -90,29 +90,16 @@ func parseOptions(options string) ([]wire.Parameter, error) {
 	return parsed, nil
 }
 
+// optionWord is a word among options, escaped a character that a backslash keeps from ending it.
+var (
+	optionWord = regexp.MustCompile(`(?s)(?:\\.|[^ \t\n\r\v\f])+`)
+	escaped    = regexp.MustCompile(`(?s)\\(.)`)
+)
+
 func splitOptions(options string) []string {
-	var words []string
-	var word bytes.Buffer
-	inWord := false
-	for i := 0; i < len(options); i++ {
-		c := options[i]
-		switch {
-		case strings.IndexByte(" \t\n\r\v\f", c) >= 0:
-			if inWord {
-				words = append(words, word.String())
-				word.Reset()
-				inWord = false
-			}
-			continue
-		case c == '\\' && i+1 < len(options):
-			i++
-			c = options[i]
-		}
-		inWord = true
-		word.WriteByte(c)
-	}
-	if inWord {
-		words = append(words, word.String())
+	words := optionWord.FindAllString(options, -1)
+	for i := range words {
+		words[i] = escaped.ReplaceAllString(words[i], "$1")
 	}
 	return words
 }

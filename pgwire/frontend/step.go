@@ -114,14 +114,6 @@ func (s *Session) flushRequest(m *wire.Message) drive.Verdict {
 	return NeedInput
 }
 
-// extendedOrSkip drops a frame if an earlier one of its pipeline failed.
-func (s *Session) extendedOrSkip(answer func(*wire.Message) drive.Verdict, m *wire.Message) drive.Verdict {
-	if s.Skipping {
-		return NeedInput
-	}
-	return answer(m)
-}
-
 // functionCall refuses the fast-path call of old clients.
 func (s *Session) functionCall(message *wire.Message) drive.Verdict {
 	m := wire.Body{Rest: message.Body}

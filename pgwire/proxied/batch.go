@@ -204,13 +204,13 @@ func (b *batch) transaction(t *plan.Transaction, st *plan.Statement) error {
 		return nil
 	case plan.Commit, plan.Rollback:
 		if t.Chain {
-			return pgerr.Newf(codes.NoActiveSQLTransaction, "%s AND CHAIN can only be used in transaction blocks", t.Tag)
+			return frontend.ErrNoBlock(t.Tag + " AND CHAIN")
 		}
 		b.s.Warn(codes.NoActiveSQLTransaction, "there is no transaction in progress")
 		b.hidden = false
 		return b.end(st)
 	}
-	return pgerr.Newf(codes.NoActiveSQLTransaction, "%s can only be used in transaction blocks", frontend.SavepointCommands[t.Kind])
+	return frontend.ErrNoBlock(frontend.SavepointCommands[t.Kind])
 }
 
 // end ends the transaction: what calls have done in it does not hang on it any more.
