@@ -40,20 +40,15 @@ func (v *Visitor) authenticate(parameters []wire.Parameter) (*Guest, error) {
 		v.logFailure(user, e)
 		return nil, e
 	}
-	identity, err := v.identify(user)
+	found, err := v.lookUp(user)
+	if err != nil {
+		return nil, err
+	}
+	identity, err := v.converse(user, v.door.cfg.Policy.Begin(user, v.channel, found))
 	if err != nil {
 		return nil, err
 	}
 	return &Guest{Identity: identity, Database: database, Parameters: parameters, StartBy: v.startBy}, nil
-}
-
-// identify drives the exchange of the policy's method.
-func (v *Visitor) identify(user string) (auth.Identity, error) {
-	found, err := v.lookUp(user)
-	if err != nil {
-		return auth.Identity{}, err
-	}
-	return v.converse(user, v.door.cfg.Policy.Begin(user, v.channel, found))
 }
 
 // logFailure tells the operator more than the client is told, if there is more.
@@ -71,9 +66,7 @@ func (v *Visitor) awaitTurn(among *throttle) (done func(), err error) {
 	if done, ok := among.free(v.network); ok {
 		return done, nil
 	}
-	err = v.client.Waiting(func(ctx context.Context) error {
-		ctx, cancel := v.untilStarted(ctx)
-		defer cancel()
+	err = v.waiting(func(ctx context.Context) (err error) {
 		done, err = among.turn(ctx, v.network)
 		return err
 	})
@@ -89,12 +82,16 @@ func (v *Visitor) awaitTurn(among *throttle) (done func(), err error) {
 	return done, err
 }
 
-// untilStarted ends with the time that the start-up has.
-func (v *Visitor) untilStarted(ctx context.Context) (context.Context, context.CancelFunc) {
-	if v.startBy.IsZero() {
-		return context.WithCancel(ctx)
-	}
-	return context.WithDeadline(ctx, v.startBy)
+// waiting does what may wait, up to the end of the time that the start-up has.
+func (v *Visitor) waiting(do func(context.Context) error) error {
+	return v.client.Waiting(func(ctx context.Context) error {
+		if !v.startBy.IsZero() {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithDeadline(ctx, v.startBy)
+			defer cancel()
+		}
+		return do(ctx)
+	})
 }
 
 // lookUp asks the upstream for a user that the users file does not have; nil if there
@@ -110,10 +107,7 @@ func (v *Visitor) lookUp(user string) (found *auth.User, err error) {
 		return nil, err
 	}
 	defer done()
-	err = v.client.Waiting(func(ctx context.Context) error {
-		ctx, cancel := v.untilStarted(ctx)
-		defer cancel()
-		var err error
+	err = v.waiting(func(ctx context.Context) (err error) {
 		found, err = v.door.cfg.LookUp(ctx, user)
 		return err
 	})
@@ -184,14 +178,14 @@ func (v *Visitor) rejected(user string, err error) error {
 // message, and of what is none, the type is enough.
 func (v *Visitor) awaitResponse() (kind byte, body []byte, err error) {
 	for {
-		if kind, ok := v.client.In.Head(); ok && kind != 'p' {
+		kind, begun := v.client.In.Head()
+		if begun && kind != 'p' {
 			return kind, nil, nil
 		}
 		kind, body, ok, bad := v.client.In.Peek()
 		if ok || bad != nil {
 			return kind, body, bad
 		}
-		_, begun := v.client.In.Head()
 		switch err := v.client.In.Fill(v.client.Conn()); {
 		case errors.Is(err, io.EOF) && begun:
 			return 0, nil, wire.ErrLength // cut short

@@ -74,35 +74,31 @@ func (v *Visitor) negotiate() (version uint32, packet []byte, err error) {
 		switch {
 		case errors.Is(err, errHandshake) && !askedTLS && !askedGSS:
 			askedTLS = true
-			if err := v.acceptDirectTLS(body); err != nil {
-				return 0, nil, err
-			}
+			err = v.acceptDirectTLS(body)
 		case errors.Is(err, errHandshake):
-			return 0, nil, ErrNoSession
+			err = ErrNoSession
 		case err != nil:
-			return 0, nil, err
-		case code == cancelRequest && len(body) == 8:
-			v.door.cfg.Cancel(int32(binary.BigEndian.Uint32(body)), binary.BigEndian.Uint32(body[4:]))
-			return 0, nil, ErrNoSession
 		case code == cancelRequest:
-			return 0, nil, ErrNoSession
+			err = ErrNoSession
+			if len(body) == 8 {
+				v.door.cancel(int32(binary.BigEndian.Uint32(body)), binary.BigEndian.Uint32(body[4:]))
+			}
 		case code == sslRequest && !askedTLS:
 			askedTLS = true
-			if err := v.offerTLS(); err != nil {
-				return 0, nil, err
-			}
+			err = v.offerTLS()
 		case code == gssencRequest && !askedGSS:
 			askedGSS = true
-			if _, err := v.client.Conn().Write([]byte{'N'}); err != nil {
-				return 0, nil, ErrNoSession
-			}
+			err = v.reply('N')
 		case code>>16 == 1, code>>16 == 2:
+			err = ErrNoSession
 			v.refuseOldProtocol(code)
-			return 0, nil, ErrNoSession
 		case code>>16 != protocolVersion>>16:
-			return 0, nil, pgerr.Fatalf(codes.FeatureNotSupported, "unsupported frontend protocol %d.%d: server supports 3.0 to 3.0", code>>16, code&0xFFFF)
+			err = pgerr.Fatalf(codes.FeatureNotSupported, "unsupported frontend protocol %d.%d: server supports 3.0 to 3.0", code>>16, code&0xFFFF)
 		default:
 			return code, body, nil
+		}
+		if err != nil {
+			return 0, nil, err
 		}
 	}
 }
@@ -135,11 +131,13 @@ func (v *Visitor) readStartupPacket() (code uint32, body []byte, err error) {
 	return binary.BigEndian.Uint32(body), body[4:], nil
 }
 
+var errLayout = pgerr.Fatalf(codes.ProtocolViolation, "invalid startup packet layout: expected terminator as last byte")
+
 // readParameters reads the start-up packet and says what of it is not understood:
 // a later minor version, or protocol options, are negotiated down.
 func (v *Visitor) readParameters(version uint32, packet []byte) ([]wire.Parameter, error) {
 	if len(packet) == 0 || packet[len(packet)-1] != 0 {
-		return nil, pgerr.Fatalf(codes.ProtocolViolation, "invalid startup packet layout: expected terminator as last byte")
+		return nil, errLayout
 	}
 	var parameters []wire.Parameter
 	var unknown []string
@@ -163,7 +161,7 @@ func (v *Visitor) readParameters(version uint32, packet []byte) ([]wire.Paramete
 		parameters = append(parameters, wire.Parameter{Name: name, Value: value})
 	}
 	if m.Done() != nil {
-		return nil, pgerr.Fatalf(codes.ProtocolViolation, "invalid startup packet layout: expected terminator as last byte")
+		return nil, errLayout
 	}
 	if version > protocolVersion || len(unknown) > 0 {
 		v.client.Out.Message(&pgproto3.NegotiateProtocolVersion{NewestMinorProtocol: protocolVersion, UnrecognizedOptions: unknown})
