@@ -33,18 +33,14 @@ func (c *Client) contain() {
 func (c *Client) Run(v Verdict) (parked bool) {
 	for {
 		switch v {
-		case NeedRoom:
+		case NeedRoom, NeedInput:
 			if c.FlushAll() != nil {
 				return false
 			}
-		case NeedInput:
-			if c.FlushAll() != nil {
-				return false
-			}
-			if c.park() {
+			if v == NeedInput && c.park() {
 				return true
 			}
-			if !c.await() {
+			if v == NeedInput && !c.await() {
 				return false
 			}
 		case Finished:

@@ -71,18 +71,13 @@ func (s *Session) Parse(m *wire.Message) drive.Verdict {
 	return NeedInput
 }
 
-// emptyStatement is the plan of a text without a statement.
-var emptyStatement = &plan.Statement{}
-
 // prepared checks that a script is one statement that may be prepared now.
 func (s *Session) prepared(script *plan.Script, declared []datum.Type) (*plan.Statement, error) {
 	switch {
 	case script.Err != nil:
 		return nil, script.Err
-	case len(script.Statements) == 0 && len(declared) > 0:
-		return &plan.Statement{Params: declared}, nil
 	case len(script.Statements) == 0:
-		return emptyStatement, nil
+		return &plan.Statement{Params: declared}, nil
 	case len(script.Statements) > 1:
 		return nil, pgerr.Newf(codes.Syntax, "cannot insert multiple commands into a prepared statement")
 	}
@@ -197,8 +192,7 @@ func (s *Session) Bind(message *wire.Message) drive.Verdict {
 	}
 	s.BeginImplicit()
 	s.Refresh()
-	values, err := s.parameterList(&m, st, statementName)
-	if err != nil {
+	if err := s.parameterFormats(&m, st, statementName); err != nil {
 		return s.FailPipeline(err)
 	}
 	if s.TxState() == wire.FailedBlock && !st.EndsTransaction() {
@@ -214,7 +208,7 @@ func (s *Session) Bind(message *wire.Message) drive.Verdict {
 	if err != nil {
 		return s.FailPipeline(err)
 	}
-	if err := s.fillPortal(p, &m, values); err != nil {
+	if err := s.fillPortal(p, &m); err != nil {
 		s.dropPortal(p)
 		return s.FailPipeline(err)
 	}
@@ -226,25 +220,19 @@ func (s *Session) Bind(message *wire.Message) drive.Verdict {
 	return NeedInput
 }
 
-// parameterValues is where the values of a Bind stand in its body.
-type parameterValues struct {
-	formats wire.Formats
-	count   int
-}
-
-// parameterList reads the counts, which must fit the statement, up to the values.
-func (s *Session) parameterList(m *wire.Body, st *plan.Statement, name []byte) (v parameterValues, err error) {
-	s.codes = wire.ReadFormats(m, s.codes[:0])
-	v.formats, v.count = s.codes, m.Count()
+// parameterFormats reads a Bind up to the values, of which there must be as many as the statement has parameters.
+func (s *Session) parameterFormats(m *wire.Body, st *plan.Statement, name []byte) error {
+	s.formats = wire.ReadFormats(m, s.formats[:0])
+	count := m.Count()
 	switch {
 	case m.Bad != nil:
-		return v, m.Bad
-	case len(v.formats) > 1 && len(v.formats) != v.count:
-		return v, pgerr.Newf(codes.ProtocolViolation, "bind message has %d parameter formats but %d parameters", len(v.formats), v.count)
-	case v.count != len(st.Params):
-		return v, pgerr.Newf(codes.ProtocolViolation, "bind message supplies %d parameters, but prepared statement \"%s\" requires %d", v.count, name, len(st.Params))
+		return m.Bad
+	case len(s.formats) > 1 && len(s.formats) != count:
+		return pgerr.Newf(codes.ProtocolViolation, "bind message has %d parameter formats but %d parameters", len(s.formats), count)
+	case count != len(st.Params):
+		return pgerr.Newf(codes.ProtocolViolation, "bind message supplies %d parameters, but prepared statement \"%s\" requires %d", count, name, len(st.Params))
 	}
-	return v, nil
+	return nil
 }
 
 func (s *Session) newPortal(name []byte, st *plan.Statement) (*Portal, error) {
@@ -289,15 +277,15 @@ func (s *Session) PortalOf(name []byte) (*Portal, error) {
 }
 
 // fillPortal reads the parameter values and the result formats.
-func (s *Session) fillPortal(p *Portal, m *wire.Body, values parameterValues) error {
+func (s *Session) fillPortal(p *Portal, m *wire.Body) error {
 	if SplitOf(p.Bound) != nil {
-		return s.fillRaw(p, m, values)
+		return s.fillRaw(p, m)
 	}
-	for i := range values.count {
-		before := m.Rest
-		v, err := s.Parameter(m, p.Bound.InputType(i, values.formats.Of(i) != 0), values.formats.Of(i), i+1)
+	for i := range p.Bound.Params {
+		before, format := m.Rest, s.formats.Of(i)
+		v, err := s.Parameter(m, p.Bound.InputType(i, format != wire.TextFormat), format, i+1)
 		if err != nil {
-			return s.inParameter(err, p.Name, i+1, values.formats.Of(i), before)
+			return s.inParameter(err, p.Name, i+1, format, before)
 		}
 		p.Params = append(p.Params, v)
 	}
@@ -325,9 +313,9 @@ func (s *Session) readResultFormats(p *Portal, m *wire.Body) error {
 }
 
 // fillRaw keeps the parameters as they are, for the upstream to read.
-func (s *Session) fillRaw(p *Portal, m *wire.Body, values parameterValues) error {
-	for i := range values.count {
-		v := wire.RawValue{Format: values.formats.Of(i)}
+func (s *Session) fillRaw(p *Portal, m *wire.Body) error {
+	for i := range p.Bound.Params {
+		v := wire.RawValue{Format: s.formats.Of(i)}
 		if length := m.Int32(); length != -1 {
 			v.Value = append([]byte{}, m.Bytes(int(length))...)
 		}

@@ -18,12 +18,10 @@ import (
 // transaction unless they say otherwise, up to the first error.
 func (s *Session) Query(m *wire.Message) drive.Verdict {
 	s.Refresh() // before the text is read, which depends on settings
-	if m.Bad != nil {
-		s.Fail(m.Bad)
-		s.Ready()
-		return NeedInput
-	}
 	text, err := s.View.Text.FromClient(m.Text)
+	if m.Bad != nil {
+		err = m.Bad
+	}
 	if err != nil {
 		s.Fail(err)
 		s.Ready()

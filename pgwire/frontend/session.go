@@ -39,7 +39,7 @@ type Session struct {
 	Objects  objects
 	deadline time.Time          // of the running statement; zero: none
 	notify   func(*pgerr.Error) // sends a notice
-	codes    wire.Formats       // scratch
+	formats  wire.Formats       // scratch: of the parameters of a Bind
 	row      []datum.Datum      // scratch: the row that is sent next
 	// Skipping: an error was answered in the extended protocol, and everything up
 	// to Sync is dropped.

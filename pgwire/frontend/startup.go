@@ -67,17 +67,17 @@ func parseOptions(options string) ([]wire.Parameter, error) {
 	var parsed []wire.Parameter
 	words := splitOptions(options)
 	for i := 0; i < len(words); i++ {
-		word := words[i]
-		var setting, flag string
-		switch {
-		case word == "-c" && i+1 < len(words):
+		word, flag := words[i], "-c "
+		if word == "-c" && i+1 < len(words) {
 			i++
-			setting, flag = words[i], "-c "
-		case strings.HasPrefix(word, "-c") && word != "-c":
-			setting, flag = word[2:], "-c "
-		case strings.HasPrefix(word, "--") && word != "--":
-			setting, flag = word[2:], "--"
-		default:
+			word += words[i]
+		}
+		setting, ok := strings.CutPrefix(word, "-c")
+		if !ok {
+			flag = "--"
+			setting, ok = strings.CutPrefix(word, flag)
+		}
+		if !ok || setting == "" {
 			return nil, pgerr.Fatalf(codes.Syntax, "invalid command-line argument for server process: %s", word).
 				WithHint("Try \"postgres --help\" for more information.")
 		}

@@ -160,15 +160,18 @@ func (b *batch) failed(err error) error {
 }
 
 func (b *batch) statement(st *plan.Statement) error {
-	if (st.Mentions || b.s.isOurStatement(st)) && b.s.settingsStale && !b.s.involved(st) {
-		if err := b.s.askFacts(); err != nil {
+	if b.s.involved(st) {
+		if err := b.s.runSplitQuery(st); err != nil {
 			return err
 		}
-	}
-	if b.s.involved(st) {
-		return b.split(st)
+		return b.s.closePipeline()
 	}
 	if st.Mentions || b.s.isOurStatement(st) {
+		if b.s.settingsStale {
+			if err := b.s.askFacts(); err != nil {
+				return err
+			}
+		}
 		b.s.BeginImplicit()
 		return b.s.RunStatement(st)
 	}
@@ -179,14 +182,6 @@ func (b *batch) statement(st *plan.Statement) error {
 		return b.transaction(t, st)
 	}
 	return b.relay(st.Text, st.Start)
-}
-
-// splitOf runs a statement that the upstream has a part in, within the transaction.
-func (b *batch) split(st *plan.Statement) error {
-	if err := b.s.runSplitQuery(st); err != nil {
-		return err
-	}
-	return b.s.closePipeline()
 }
 
 // transaction is a transaction command in a transaction that the client did not begin.

@@ -1,6 +1,7 @@
 package proxied
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -28,10 +29,7 @@ func (s *session) openUpstream(ctx context.Context) error {
 		defer cancel()
 	}
 	u := s.behind.Server
-	database := s.Caller.Scope.Repository
-	if s.database != "" {
-		database = s.database
-	}
+	database := cmp.Or(s.database, s.Caller.Scope.Repository)
 	hijacked, g, err := u.Connect(ctx, &upstream.Login{User: s.Caller.User, Database: database, Password: s.password, Parameters: s.parameters, Replicates: s.replicates})
 	if err != nil {
 		return err

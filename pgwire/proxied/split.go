@@ -200,7 +200,10 @@ func (s *session) askBefore(p *frontend.Portal, compute bool) (row [][]byte, foi
 		if err != nil {
 			return nil, false, err
 		}
-		types := append(wire.Oids(p.Bound.Params), hiddenTypes(m)...)
+		types := wire.Oids(p.Bound.Params)
+		for _, h := range m.Hidden {
+			types = append(types, uint32(h.Type))
+		}
 		parts = append(parts, upstream.Part{
 			Messages: slices.Concat(upstream.Prepare(upstream.Main, sql, types), upstream.Describe(string(upstream.Main))),
 			Fail:     func(body []byte) error { return failure(body, &m.Main) },
@@ -237,14 +240,6 @@ func (s *session) askBefore(p *frontend.Portal, compute bool) (row [][]byte, foi
 		return nil, false, facts.refused
 	}
 	return row, facts.foiled || p.Foiled, err
-}
-
-func hiddenTypes(m *rewrite.Split) []uint32 {
-	types := make([]uint32, len(m.Hidden))
-	for i, h := range m.Hidden {
-		types[i] = uint32(h.Type)
-	}
-	return types
 }
 
 // checkColumns compares the columns that the statement has with those that the client

@@ -11,7 +11,7 @@ import (
 // This file takes account of what passes through a relay: what was sent that is to be
 // answered, and what the answers say about the session.
 
-// ask is what the ledger says.
+// ask is what the ledger says. (With a function of the type, since a closure would be allocated.)
 func ask[T any](c *Conn, what func(*Ledger) T) T {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -308,14 +308,33 @@ func (c *Conn) begin() *sink {
 	return c.sink
 }
 
-// advance takes note of what is in b, and returns how much of it can be passed on.
+// advance takes note of the frames in b. It returns how many bytes can be passed on: of whole
+// frames, and of the beginning of a row or another frame that need not be whole, of which c.left
+// bytes are missing then.
 func (c *Conn) advance(b []byte, to *sink) (pass int) {
 	pass = min(c.left, len(b))
 	c.left -= pass
-	if c.left == 0 {
-		var walked int
-		walked, c.left = c.walk(b[pass:], to)
-		pass += walked
+	for c.left == 0 && len(b)-pass >= wire.FrameHeader {
+		frame := b[pass:]
+		length := wire.FrameLength(frame)
+		if to == nil && frame[0] == 'E' {
+			if n, wait := c.failedCommit(frame); n > 0 || wait {
+				return pass // see passOn
+			}
+		}
+		switch {
+		case length < wire.FrameHeader:
+			return pass // see outOfStep
+		case length <= len(frame):
+			c.note(to, frame[0], frame[wire.FrameHeader:length])
+			pass += length
+		case length <= relayBytes-wire.FrameHeader && !wire.IsBulk(frame[0]):
+			return pass // it fits: wait for the rest of it
+		default:
+			c.note(to, frame[0], nil)
+			c.left = length - len(frame)
+			return len(b)
+		}
 	}
 	return pass
 }
@@ -324,34 +343,6 @@ func (c *Conn) advance(b []byte, to *sink) (pass int) {
 // this protocol.
 func (c *Conn) outOfStep(rest []byte) bool {
 	return c.left == 0 && len(rest) >= wire.FrameHeader && wire.FrameLength(rest) < wire.FrameHeader
-}
-
-// walk takes note of the frames in b. It returns how many bytes can be passed on: of
-// whole frames, and of the beginning of a row or another frame that need not be
-// whole, of which left bytes are missing then.
-func (c *Conn) walk(b []byte, to *sink) (pass, left int) {
-	for len(b)-pass >= wire.FrameHeader {
-		frame := b[pass:]
-		if to == nil && frame[0] == 'E' {
-			if n, wait := c.failedCommit(frame); n > 0 || wait {
-				return pass, 0 // see passOn
-			}
-		}
-		length := wire.FrameLength(frame)
-		if length < wire.FrameHeader {
-			return pass, 0 // see outOfStep
-		}
-		if length > len(frame) {
-			if length <= relayBytes-wire.FrameHeader && !wire.IsBulk(frame[0]) {
-				return pass, 0 // it fits: wait for the rest of it
-			}
-			c.note(to, frame[0], nil)
-			return len(b), length - len(frame)
-		}
-		c.note(to, frame[0], frame[wire.FrameHeader:length])
-		pass += length
-	}
-	return pass, 0
 }
 
 // deliver passes bytes on to the client, or to whom captures them.

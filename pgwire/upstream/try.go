@@ -55,17 +55,16 @@ func (u *Server) faultOfURL(err error) error {
 	if !ok {
 		return nil
 	}
+	ofURL := false
 	switch codes.Code(told.Code) {
 	case codes.InvalidCatalogName:
-		ok = u.FixedDatabase
+		ofURL = u.FixedDatabase
 	case codes.InsufficientPrivilege: // of the database, or of a parameter
-		ok = u.FixedDatabase && !u.AsClient
+		ofURL = u.FixedDatabase && !u.AsClient
 	case codes.UndefinedObject, codes.InvalidParameterValue, codes.Syntax:
-		ok = len(u.Config.RuntimeParams) > 0
-	default:
-		ok = false
+		ofURL = len(u.Config.RuntimeParams) > 0
 	}
-	if !ok {
+	if !ofURL {
 		return nil
 	}
 	return errors.New(explain(told))

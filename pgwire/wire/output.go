@@ -93,22 +93,17 @@ func (a *Output) ReadyForQuery(status byte) {
 }
 
 // CommandComplete ends the answer to a statement.
-func (a *Output) CommandComplete(tag string) {
+func (a *Output) CommandComplete(tag string) { a.complete([]byte(tag)) }
+
+func (a *Output) complete(tag []byte) {
 	a.Tag = len(a.Buf)
-	start := a.Begin('C')
-	a.Buf = append(a.Buf, tag...)
-	a.Buf = append(a.Buf, 0)
-	a.End(start)
+	a.Buf = AppendFrame(a.Buf, 'C', append(tag, 0))
 }
 
 // Selected is the tag of a query.
 func (a *Output) Selected(rows int) {
-	a.Tag = len(a.Buf)
-	start := a.Begin('C')
-	a.Buf = append(a.Buf, "SELECT "...)
-	a.Buf = strconv.AppendInt(a.Buf, int64(rows), 10)
-	a.Buf = append(a.Buf, 0)
-	a.End(start)
+	var room [32]byte
+	a.complete(strconv.AppendInt(append(room[:0], "SELECT "...), int64(rows), 10))
 }
 
 // ParameterStatus tells the value of a setting.
