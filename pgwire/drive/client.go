@@ -84,10 +84,9 @@ func (c *Client) Stop() {
 
 // Hurry ends the reading of the session, and its writing a moment later.
 func (c *Client) Hurry() {
-	c.stopping.Store(true)
+	c.Stop()
 	c.interrupt.mu.Lock()
 	defer c.interrupt.mu.Unlock()
-	c.conn.SetReadDeadline(longAgo)
 	c.conn.SetWriteDeadline(time.Now().Add(LastWords))
 }
 

@@ -31,6 +31,9 @@ func (s *embedded) Begin(guest *login.Guest) error {
 			return Fatal(err)
 		}
 	}
+	if guest.Replicates {
+		return pgerr.Fatalf(codes.FeatureNotSupported, "a replication connection needs an [upstream]")
+	}
 	return s.applyParameters(guest.Parameters)
 }
 
@@ -86,7 +89,6 @@ func (s *embedded) applyParameters(parameters []wire.Parameter) error {
 	var options, others []wire.Parameter
 	for _, p := range parameters {
 		switch p.Name {
-		case "user", "database":
 		case "options":
 			parsed, err := parseOptions(p.Value)
 			if err != nil {
@@ -94,9 +96,6 @@ func (s *embedded) applyParameters(parameters []wire.Parameter) error {
 			}
 			options = append(options, parsed...)
 		case "replication":
-			if on, ok := datum.ParseBool(p.Value); !ok || on {
-				return pgerr.Fatalf(codes.FeatureNotSupported, "a replication connection needs an [upstream]")
-			}
 		default:
 			others = append(others, p)
 		}

@@ -2,6 +2,7 @@ package login
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -11,7 +12,6 @@ import (
 
 	"raisinproxy/pgwire/auth"
 	"raisinproxy/pgwire/wire"
-	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
@@ -19,36 +19,22 @@ import (
 // those waiting who fail again and again.
 
 // authenticate finds out who the client is, and in which scope it works.
-func (v *Visitor) authenticate(parameters []wire.Parameter) (*Guest, error) {
-	var user, database string
-	for _, p := range parameters {
-		switch p.Name {
-		case "user":
-			user = datum.TruncateName(p.Value)
-		case "database":
-			database = p.Value // not truncated: two scopes must not become one
-		}
+func (v *Visitor) authenticate(g *Guest) error {
+	if g.user == "" {
+		return pgerr.Fatalf(codes.InvalidAuthorizationSpecification, "no PostgreSQL user name specified in startup packet")
 	}
-	if user == "" {
-		return nil, pgerr.Fatalf(codes.InvalidAuthorizationSpecification, "no PostgreSQL user name specified in startup packet")
-	}
-	if database == "" {
-		database = user
-	}
+	g.Database = cmp.Or(g.Database, g.user)
 	if v.door.cfg.RequireTLS && !v.channel.Encrypted {
 		e := pgerr.Fatalf(codes.InvalidAuthorizationSpecification, "this server requires TLS").WithHint("Connect with sslmode=require or stronger.")
-		v.logFailure(user, e)
-		return nil, e
+		v.logFailure(g.user, e)
+		return e
 	}
-	found, err := v.lookUp(user)
+	found, err := v.lookUp(g.user)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	identity, err := v.converse(user, v.door.cfg.Policy.Begin(user, v.channel, found))
-	if err != nil {
-		return nil, err
-	}
-	return &Guest{Identity: identity, Database: database, Parameters: parameters, StartBy: v.startBy}, nil
+	g.Identity, err = v.converse(g.user, v.door.cfg.Policy.Begin(g.user, v.channel, found))
+	return err
 }
 
 // logFailure tells the operator more than the client is told, if there is more.

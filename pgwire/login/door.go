@@ -94,8 +94,10 @@ func (v *Visitor) evict() {
 // Guest is a client that has logged in.
 type Guest struct {
 	Identity   auth.Identity
+	user       string // as it calls itself
 	Database   string
-	Parameters []wire.Parameter // all that it has sent
+	Parameters []wire.Parameter // that it has sent besides
+	Replicates bool             // it asks for a connection for replication
 	StartBy    time.Time        // when the start-up has to be over; zero: no limit
 }
 

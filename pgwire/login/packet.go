@@ -46,11 +46,11 @@ func (v *Visitor) logIn() (*Guest, error) {
 	if err != nil {
 		return nil, err
 	}
-	parameters, err := v.readParameters(version, packet)
+	guest, err := v.readParameters(version, packet)
 	if err != nil {
 		return nil, err
 	}
-	return v.authenticate(parameters)
+	return guest, v.authenticate(guest)
 }
 
 // holdStartup gives reads and writes the time that the start-up has, unless it is to end.
@@ -135,30 +135,20 @@ var errLayout = pgerr.Fatalf(codes.ProtocolViolation, "invalid startup packet la
 
 // readParameters reads the start-up packet and says what of it is not understood:
 // a later minor version, or protocol options, are negotiated down.
-func (v *Visitor) readParameters(version uint32, packet []byte) ([]wire.Parameter, error) {
+func (v *Visitor) readParameters(version uint32, packet []byte) (*Guest, error) {
 	if len(packet) == 0 || packet[len(packet)-1] != 0 {
 		return nil, errLayout
 	}
-	var parameters []wire.Parameter
+	guest := &Guest{StartBy: v.startBy}
 	var unknown []string
 	m := wire.Body{Rest: packet}
-	for {
-		name := string(m.Text())
-		if name == "" {
-			break
-		}
+	for name := string(m.Text()); name != ""; name = string(m.Text()) {
 		value := string(m.Text())
 		if strings.HasPrefix(name, "_pq_.") {
 			unknown = append(unknown, name)
-			continue
+		} else if err := guest.note(name, value); err != nil {
+			return nil, err
 		}
-		if name == "replication" && value != "database" {
-			if _, ok := datum.ParseBool(value); !ok {
-				return nil, pgerr.Fatalf(codes.InvalidParameterValue, "invalid value for parameter \"replication\": \"%s\"", value).
-					WithHint("Valid values are: \"false\", 0, \"true\", 1, \"database\".")
-			}
-		}
-		parameters = append(parameters, wire.Parameter{Name: name, Value: value})
 	}
 	if m.Done() != nil {
 		return nil, errLayout
@@ -166,5 +156,26 @@ func (v *Visitor) readParameters(version uint32, packet []byte) ([]wire.Paramete
 	if version > protocolVersion || len(unknown) > 0 {
 		v.client.Out.Message(&pgproto3.NegotiateProtocolVersion{NewestMinorProtocol: protocolVersion, UnrecognizedOptions: unknown})
 	}
-	return parameters, nil
+	return guest, nil
+}
+
+// note takes account of a parameter.
+func (g *Guest) note(name, value string) error {
+	switch name {
+	case "user":
+		g.user = datum.TruncateName(value)
+		return nil
+	case "database":
+		g.Database = value // not truncated: two scopes must not become one
+		return nil
+	case "replication":
+		on, ok := datum.ParseBool(value)
+		if !ok && value != "database" {
+			return pgerr.Fatalf(codes.InvalidParameterValue, "invalid value for parameter \"replication\": \"%s\"", value).
+				WithHint("Valid values are: \"false\", 0, \"true\", 1, \"database\".")
+		}
+		g.Replicates = on || !ok
+	}
+	g.Parameters = append(g.Parameters, wire.Parameter{Name: name, Value: value})
+	return nil
 }

@@ -241,13 +241,13 @@ func (b *batch) relay(text string, before int) error {
 	})
 }
 
-// isOurStatement says whether a statement is about a prepared statement of ours.
+// isOurStatement says whether a statement is about a prepared statement that is kept here.
 func (s *session) isOurStatement(st *plan.Statement) bool {
 	switch a := st.Action.(type) {
 	case *local.Execute:
-		return s.Objects.Statements[frontend.NameKey(a.Name)] != nil
+		return s.keeps(a.Name)
 	case *plan.Deallocate:
-		return a.Name != "" && s.Objects.Statements[frontend.NameKey(a.Name)] != nil
+		return s.keeps(a.Name)
 	}
-	return s.executesWithin(st) || s.preparesOurs(st) || frontend.IsEmptyBranch(st)
+	return s.keeps(st.Within) || s.keeps(st.Prepares) || frontend.IsEmptyBranch(st)
 }

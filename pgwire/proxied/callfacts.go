@@ -24,10 +24,8 @@ func (s *session) beforeHead(say func() error) error {
 
 // failHead answers the frame at the head of the input with an error.
 func (s *session) failHead(err error) {
-	kind, body, ok, _ := s.Client.In.Peek()
-	if !ok {
-		kind = s.Client.In.Buf[s.Client.In.Start] // of a long message, which is dropped as it arrives
-	}
+	kind, _ := s.Client.In.Head() // maybe of a long message, which is dropped as it arrives
+	_, body, _, _ := s.Client.In.Peek()
 	s.Fail(err)
 	if kind != 'Q' {
 		s.Skipping = true

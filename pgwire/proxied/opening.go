@@ -9,8 +9,6 @@ import (
 
 	"raisinproxy/pgwire/frontend"
 	"raisinproxy/pgwire/upstream"
-	"raisinproxy/pgwire/wire"
-	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
@@ -73,16 +71,4 @@ func (s *session) sameScope(f *upstream.Facts) error {
 			WithHint("Connect again.")
 	}
 	return nil
-}
-
-// replicates says whether a connection is for replication.
-func replicates(parameters []wire.Parameter) bool {
-	on := false
-	for _, p := range parameters {
-		if p.Name == "replication" {
-			is, ok := datum.ParseBool(p.Value)
-			on = is || !ok
-		}
-	}
-	return on
 }

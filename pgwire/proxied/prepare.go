@@ -26,7 +26,7 @@ func (s *session) involved(st *plan.Statement) bool {
 		return true
 	}
 	target, err := s.Target(st)
-	return err == nil && (frontend.SplitOf(target) != nil || s.computesUpstream(st, target)) || s.preparesOurs(st)
+	return err == nil && (frontend.SplitOf(target) != nil || s.computesUpstream(st, target)) || s.keeps(st.Prepares)
 }
 
 // computesUpstream says whether the arguments of the EXECUTE by which st runs target are

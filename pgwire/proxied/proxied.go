@@ -158,9 +158,9 @@ func (s *session) StatementTimeout() time.Duration {
 
 func (s *session) Refuses(st *plan.Statement) error {
 	switch {
-	case s.executesWithin(st):
+	case s.keeps(st.Within):
 		return errExecuteWithin
-	case s.preparesOurs(st) && !frontend.IsPrepared(st.Action): // one of the proxy's says so when it runs
+	case s.keeps(st.Prepares) && !frontend.IsPrepared(st.Action): // one of the proxy's says so when it runs
 		return frontend.ErrStatementExists(st.Prepares)
 	case frontend.IsEmptyBranch(st):
 		return frontend.ErrEmptyBranch

@@ -71,16 +71,8 @@ func (s *session) onlyOurs(script *plan.Script) *plan.Script {
 	return script
 }
 
-// executesWithin says whether a statement is a command of the upstream's that executes a
-// prepared statement of ours.
-func (s *session) executesWithin(st *plan.Statement) bool {
-	return st.Within != "" && s.Objects.Statements[frontend.NameKey(st.Within)] != nil
-}
-
-// preparesOurs says whether a PREPARE takes a name that is taken here.
-func (s *session) preparesOurs(st *plan.Statement) bool {
-	return st.Prepares != "" && s.Objects.Statements[frontend.NameKey(st.Prepares)] != nil
-}
+// keeps says whether a prepared statement of this name is kept here.
+func (s *session) keeps(name string) bool { return s.Objects.Statements[frontend.NameKey(name)] != nil }
 
 // useBranch is USE BRANCH in the upstream's words.
 func useBranch(branch string) string {

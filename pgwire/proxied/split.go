@@ -340,7 +340,7 @@ func (s *session) runSplitQuery(st *plan.Statement) error {
 	s.up.OpenPipeline()
 	s.BeginImplicit()
 	s.Refresh() // another statement of the query may have changed settings
-	if s.preparesOurs(st) {
+	if s.keeps(st.Prepares) {
 		return s.prepareTaken(st)
 	}
 	if err := s.Wrong(st); err != nil {

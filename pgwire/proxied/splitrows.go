@@ -126,6 +126,7 @@ func (s *session) fetchSlices(p *frontend.Portal, maxRows int, opening upstream.
 		maxRows = math.MaxInt
 	}
 	slice := firstRows
+	var row pgproto3.DataRow // its room is used again
 	for sent := 0; ; {
 		suspended, size := false, 0
 		err := s.conv.Say(upstream.Part{
@@ -140,7 +141,8 @@ func (s *session) fetchSlices(p *frontend.Portal, maxRows int, opening upstream.
 					suspended = true
 				case 'D':
 					sent++
-					return s.passRow(p, body)
+					_ = row.Decode(body)
+					return s.passRow(p, &row)
 				case 'C':
 					s.passTag(p, body, sent)
 				}
@@ -189,9 +191,9 @@ func (s *session) explainCalls(p *frontend.Portal) {
 }
 
 // passRow passes on a row, with the calls that it asks for made.
-func (s *session) passRow(p *frontend.Portal, body []byte) error {
+func (s *session) passRow(p *frontend.Portal, m *pgproto3.DataRow) error {
 	plan := frontend.SplitOf(p.Bound).Rows
-	row := wire.ReadRow(body)
+	row := m.Values
 	visible := len(p.Bound.Columns)
 	if len(row) != visible+len(plan.Hidden) {
 		return fmt.Errorf("a row of %d columns, want %d", len(row), visible+len(plan.Hidden))
@@ -221,7 +223,8 @@ func (s *session) passRow(p *frontend.Portal, body []byte) error {
 			return err
 		}
 	}
-	out, err := (&pgproto3.DataRow{Values: row[:visible]}).Encode(s.Client.Out.Buf)
+	m.Values = row[:visible]
+	out, err := m.Encode(s.Client.Out.Buf)
 	if err == nil {
 		s.Client.Out.Buf = out
 	}

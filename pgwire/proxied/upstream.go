@@ -27,7 +27,7 @@ func upstreamParameters(parameters []wire.Parameter) []wire.Parameter {
 		if p.Name == "options" {
 			options = p.Value
 		}
-		return p.Name == "user" || p.Name == "database" || p.Name == "options"
+		return p.Name == "options"
 	})
 	return append(kept, wire.Parameter{Name: "options", Value: strings.TrimRight("-c "+settings.BranchParameter+"="+defaultBranch+" "+options, " ")})
 }
@@ -41,7 +41,7 @@ const defaultBranch = "main"
 func (s *session) Begin(guest *login.Guest) error {
 	s.password, s.startBy = guest.Identity.Password, guest.StartBy
 	s.parameters = upstreamParameters(guest.Parameters)
-	s.replicates = replicates(guest.Parameters)
+	s.replicates = guest.Replicates
 	u := s.behind.Server
 	s.identity = u.Identity(s.Caller.User, s.Caller.Scope.Repository, s.parameters)
 	if u.FirstUse && !s.replicates {

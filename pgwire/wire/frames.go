@@ -3,6 +3,8 @@ package wire
 import (
 	"encoding/binary"
 
+	"github.com/jackc/pgx/v5/pgproto3"
+
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
@@ -64,15 +66,9 @@ func HasRows(frames []byte) bool {
 
 // EndsSession says whether an error is one after which the connection is closed.
 func EndsSession(body []byte) bool {
-	const severity = 'V' // not translated, unlike S
-	m := Body{Rest: body}
-	for field := m.Byte(); field != 0; field = m.Byte() {
-		value := m.Text()
-		if field == severity {
-			return string(value) == pgerr.SeverityFatal || string(value) == pgerr.SeverityPanic
-		}
-	}
-	return false
+	var e pgproto3.ErrorResponse
+	_ = e.Decode(body)
+	return e.SeverityUnlocalized == pgerr.SeverityFatal || e.SeverityUnlocalized == pgerr.SeverityPanic
 }
 
 // Split cuts whole frames.

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"slices"
 	"strconv"
@@ -113,12 +114,7 @@ func (a *Output) ParameterStatus(name, value string) {
 
 // ParameterDescription tells the types of the parameters of a statement.
 func (a *Output) ParameterDescription(types []datum.Type) {
-	start := a.Begin('t')
-	a.Buf = binary.BigEndian.AppendUint16(a.Buf, uint16(len(types)))
-	for _, t := range types {
-		a.Buf = binary.BigEndian.AppendUint32(a.Buf, uint32(t))
-	}
-	a.End(start)
+	a.Message(&pgproto3.ParameterDescription{ParameterOIDs: Oids(types)})
 }
 
 // RowDescription describes columns of no table.
@@ -164,10 +160,7 @@ func (a *Output) CloseValue(start int) {
 
 // Report sends an error or a notice.
 func (a *Output) Report(e *pgerr.Error) {
-	severity := e.Severity
-	if severity == "" {
-		severity = pgerr.SeverityError
-	}
+	severity := cmp.Or(e.Severity, pgerr.SeverityError)
 	fields := pgproto3.ErrorResponse{
 		Severity:            severity,
 		SeverityUnlocalized: severity,
@@ -224,16 +217,10 @@ func (a *Output) DropRows(from, to int64) {
 
 // DescribeAs sends a row description of the upstream's with the client's formats.
 func (a *Output) DescribeAs(described []byte, f Formats) {
-	start := a.Begin('T')
-	at := len(a.Buf)
-	a.Buf = append(a.Buf, described...)
-	a.End(start)
-	m := Body{Rest: a.Buf[at:]}
-	for i := range m.Count() {
-		m.Text()
-		m.Bytes(16)
-		if format := m.Bytes(2); format != nil {
-			binary.BigEndian.PutUint16(format, uint16(f.Of(i)))
-		}
+	var m pgproto3.RowDescription
+	_ = m.Decode(described)
+	for i := range m.Fields {
+		m.Fields[i].Format = f.Of(i)
 	}
+	a.Message(&m)
 }
