@@ -62,25 +62,22 @@ func (s *embedded) Dispatch(m *wire.Message) drive.Verdict {
 	case s.Skipping:
 		return NeedInput
 	}
-	switch m.Kind {
-	case 'Q':
-		return s.Query(m)
-	case 'P':
-		return s.Parse(m)
-	case 'B':
-		return s.Bind(m)
-	case 'D':
-		return s.Describe(m)
-	case 'E':
-		return s.Execute(m)
-	case 'C':
-		return s.Close(m)
-	case 'H':
-		return s.flushRequest(m)
-	case 'F':
-		return s.functionCall(m)
+	if answer := answers[m.Kind]; answer != nil {
+		return answer(s.Session, m)
 	}
 	return NeedInput // data that is left of a COPY that failed
+}
+
+// answers are what answers messages of the kinds that an error amid a pipeline has dropped.
+var answers = [256]func(*Session, *wire.Message) drive.Verdict{
+	'Q': (*Session).Query,
+	'P': (*Session).Parse,
+	'B': (*Session).Bind,
+	'D': (*Session).Describe,
+	'E': (*Session).Execute,
+	'C': (*Session).Close,
+	'H': (*Session).flushRequest,
+	'F': (*Session).functionCall,
 }
 
 // applyParameters makes the client's settings the ones that RESET goes back to.

@@ -64,7 +64,8 @@ func (p *Portal) Reset(name string, st *plan.Statement, depth int) {
 // calls of a statement are evaluated by its first run alone. describe asks for
 // the row description that a simple query gets.
 func (s *Session) RunPortal(p *Portal, maxRows int, describe bool) (err error) {
-	s.beginUnitStatement(p)
+	s.EndUnitStatement()
+	s.Unit.begin(s.Client.Out.Position(), p.State == PortalOpen)
 	defer func() {
 		if err != nil {
 			p.State = PortalBroken

@@ -14,6 +14,7 @@ import (
 	"raisinproxy/pgwire/login"
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
+	"raisinproxy/planner/plan"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
@@ -68,7 +69,7 @@ func NewSession(ctx context.Context, env *Env, conn net.Conn, loop *drive.Loop, 
 		Log:     log,
 		callCtx: ctx,
 		ended:   func() {},
-		Objects: newObjects(),
+		Objects: objects{Statements: map[string]*plan.Statement{}, Portals: map[string]*Portal{}},
 	}
 	s.Client = drive.NewClient(ctx, conn, loop, machine{s})
 	s.Handler = choose(s)

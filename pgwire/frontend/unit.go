@@ -123,12 +123,6 @@ func (u *unit) leaving(answers []byte, from int64) {
 	u.scanned = max(u.scanned, end)
 }
 
-// beginUnitStatement is to be called before a portal runs.
-func (s *Session) beginUnitStatement(p *Portal) {
-	s.EndUnitStatement()
-	s.Unit.begin(s.Client.Out.Position(), p.State == PortalOpen)
-}
-
 // EndUnitStatement is to be called when a statement has succeeded. In a block it cannot
 // fail any more.
 func (s *Session) EndUnitStatement() {

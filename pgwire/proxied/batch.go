@@ -30,7 +30,7 @@ type batch struct {
 // client is told of.
 func (s *session) queryBatch(script *plan.Script) {
 	s.Announce(script)
-	s.holdParameters()
+	s.unreported = &heldParameters{before: s.up.Params(), frames: map[string][]byte{}}
 	b := &batch{s: s, standard: s.View.Standard}
 	err := b.run(script)
 	if err == nil && b.hidden {

@@ -30,8 +30,7 @@ func (s *session) probeFacts(st *plan.Statement, declared []datum.Type) (*plan.S
 	s.up.OpenPipeline()
 	known := *st
 	known.Columns = nil
-	facts := s.factReader(m)
-	questions, err := s.ask(m, facts)
+	facts, questions, err := s.ask(m)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -16,11 +16,7 @@ type heldParameters struct {
 	frames map[string][]byte // the last report of each
 }
 
-// holdParameters holds reports back until tellParameters.
-func (s *session) holdParameters() {
-	s.unreported = &heldParameters{before: s.up.Params(), frames: map[string][]byte{}}
-}
-
+// tellParameters tells what was held back.
 func (s *session) tellParameters() {
 	held := s.unreported
 	s.unreported = nil

@@ -210,10 +210,10 @@ func (s *session) askBefore(p *frontend.Portal, compute bool) (row [][]byte, foi
 			Visit:    func(kind byte, body []byte) error { return checkColumns(p, kind, body) },
 		})
 	}
-	facts := s.factReader(m)
+	facts := &factReader{}
 	if !p.Known {
-		questions, err := s.ask(m, facts)
-		if err != nil {
+		var questions []upstream.Part
+		if facts, questions, err = s.ask(m); err != nil {
 			return nil, false, err
 		}
 		parts = append(parts, questions...)

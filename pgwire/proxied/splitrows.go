@@ -237,10 +237,12 @@ func (s *session) readHidden(t datum.Type, raw []byte) (datum.Datum, error) {
 		return datum.Null, nil
 	}
 	v, err := datum.ParseBinary(t, raw, 0)
-	if err != nil {
+	if err != nil || !s.View.Text.Converts() {
 		return v, err
 	}
-	return s.View.Text.ValueFromClient(v)
+	text, err := s.View.Text.FromClient([]byte(v.Str))
+	v.Str = string(text)
+	return v, err
 }
 
 func (s *session) encode(t datum.Type, v datum.Datum, format int16) ([]byte, error) {

@@ -119,15 +119,12 @@ func connectError(ctx context.Context, err error) error {
 		return ErrClientGone
 	}
 	e := pgerr.Fatalf(codes.SQLclientUnableToEstablishSQLconnection, "the upstream cannot be reached")
-	e.Cause, e.Detail = err, reason(err)
+	e.Cause, e.Detail = err, sentence(rootCause(err))
 	if cause != nil {
 		e.Cause, e.Detail = fmt.Errorf("%w: %w", cause, err), sentence(cause.Error())
 	}
 	return e
 }
-
-// reason is why a connection failed, without whose it was to be.
-func reason(err error) string { return sentence(rootCause(err)) }
 
 // sentence has a text begin and end as a DETAIL does.
 func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] + "." }
