@@ -252,7 +252,7 @@ func (s *Server) cancel(pid int32, secret uint32) {
 	}
 }
 
-// Admit counts a session whose client has logged in, or refuses it. Whoever was admitted
+// Admit counts a session whose client has logged in, or refuses it. A session that was admitted
 // must leave.
 func (s *Server) Admit(user string) *pgerr.Error {
 	open, most := s.open.Add(1), int64(s.cfg.MaxConnections)

@@ -12,7 +12,7 @@ import (
 
 const (
 	// maxStatementBytes and maxPortalBytes bound what the statements and the portals of
-	// one session take, but for the newest: one of any size may be kept.
+	// one session take, except the newest: one of any size may be kept.
 	maxStatementBytes = 16 << 20
 	maxPortalBytes    = 64 << 20
 	// overhead of a statement or a portal beyond its text or values.

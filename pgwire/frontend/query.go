@@ -107,7 +107,7 @@ func (s *Session) Wrong(st *plan.Statement) error {
 	return nil
 }
 
-// IsPrepared says whether a statement is about a prepared one that calls our functions.
+// IsPrepared says whether a statement is about a prepared one that calls raisin_ functions.
 func IsPrepared(a plan.Action) bool {
 	switch a.(type) {
 	case *plan.Prepare, *rewrite.PrepareSplit, *local.Execute, *plan.Deallocate:

@@ -21,8 +21,7 @@ import (
 )
 
 // Session is one client's connection. Everything in it belongs to the goroutine
-// that serves it, or to the event loop that it is parked with, but for what interrupt guards
-// and for stopping.
+// that serves it, or to the event loop that it is parked with, except for what Client lets others do.
 type Session struct {
 	Env    *Env
 	Client *drive.Client

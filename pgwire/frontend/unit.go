@@ -15,7 +15,7 @@ import (
 )
 
 // This file gives back what the calls of a failed statement took. PostgreSQL undoes all
-// that a statement did when it fails; a lease or units in our store stay, unless they are
+// that a statement did when it fails; a lease or units in the store stay, unless they are
 // given back. What fails as a whole, the unit, is the implicit transaction, or in a block
 // the statement.
 

@@ -110,7 +110,7 @@ func (v *Visitor) refuseOldProtocol(code uint32) {
 }
 
 // readStartupPacket reads a packet that has no type byte. Nothing is answered to
-// a length that cannot be true: whoever sent it does not speak this protocol.
+// a length that cannot be true: its sender does not speak this protocol.
 func (v *Visitor) readStartupPacket() (code uint32, body []byte, err error) {
 	var head [4]byte
 	if _, err := io.ReadFull(v.client.Conn(), head[:]); err != nil {

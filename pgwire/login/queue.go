@@ -14,9 +14,9 @@ import (
 )
 
 // queue holds the visitors whose client has not logged in yet. They do not count
-// towards MaxConnections, or whoever cannot log in could keep out all who can. They have
+// towards MaxConnections, or clients that cannot log in could keep out all that can. They have
 // a bound of their own instead, beyond which the one that has been here longest has to
-// go, of those of the network that has the most here: who means well is through after a
+// go, of those of the network that has the most here: a client that means well is through after a
 // few round trips. It is safe for concurrent use.
 type queue struct {
 	limit int // 0: none

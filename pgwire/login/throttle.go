@@ -40,7 +40,7 @@ const (
 	longestDelay = 3 * time.Second
 	// halfLife is the time in which half of the failures are forgotten.
 	halfLife = time.Minute
-	// maxNetworks bounds what a flood from everywhere can make us remember.
+	// maxNetworks bounds what a flood from everywhere can make the proxy remember.
 	maxNetworks = 10000
 )
 

@@ -41,7 +41,7 @@ func (v *Visitor) reply(answer byte) error {
 }
 
 // acceptDirectTLS takes a hand-shake that nobody asked for first (sslnegotiation=direct).
-// It has to name our protocol: whoever sends another one here has been led astray.
+// It has to name this protocol: a client that names another one has been led astray.
 func (v *Visitor) acceptDirectTLS(read []byte) error {
 	config := v.door.tlsConfig()
 	if config == nil {

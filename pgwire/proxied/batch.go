@@ -14,9 +14,9 @@ import (
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
-// batch runs a simple query of several statements of which one is ours: one after the
+// batch runs a simple query of several statements of which one is answered here: one after the
 // other, each where it belongs, in one implicit transaction of the upstream's, as a
-// query without ours would run there.
+// query without such a one would run there.
 type batch struct {
 	s *session
 	// hidden: the upstream is in a transaction block that the client did not begin.
@@ -83,8 +83,8 @@ func (b *batch) run(script *plan.Script) error {
 
 // leavePipeline ends a pipeline that the client has begun and not ended: the query is part of
 // its transaction. Nothing tells whether that is a block but the warning of a BEGIN
-// within one. A session that hears no warnings is refused: what it has begun must not be
-// committed by us.
+// within one. A session that hears no warnings is refused: the proxy must not commit what it has
+// begun.
 func (b *batch) leavePipeline() error {
 	level, warned, refused, err := b.runInPipeline("SHOW client_min_messages") // a query would take a snapshot
 	if err == nil && level == "error" {

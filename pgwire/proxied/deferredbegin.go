@@ -29,7 +29,7 @@ func (s *session) holds(script *plan.Script) bool {
 	return false
 }
 
-// ControlTransaction runs a transaction command that was taken for one of ours. By the time it
+// ControlTransaction runs a transaction command that was to be answered here. By the time it
 // runs the upstream may be open: then it is the upstream's.
 func (s *session) ControlTransaction(st *plan.Statement, t *plan.Transaction) (tag string, err error) {
 	if s.up.IsOpened() {

@@ -46,8 +46,8 @@ func (s *session) Partial() drive.Verdict {
 	return s.passLong()
 }
 
-// startBind does with the names in a Bind what route does. It is not our turn for one
-// that names a statement or a portal of ours, or the names of which have not arrived.
+// startBind does with the names in a Bind what Dispatch does. It is not the session's turn for one
+// that names a statement or a portal that is kept here, or the names of which have not arrived.
 func (s *session) startBind(have []byte) drive.Verdict {
 	if bytes.Count(have, []byte{0}) < 2 {
 		return frontend.NeedInput
@@ -68,7 +68,7 @@ func (s *session) startBind(have []byte) drive.Verdict {
 	return s.replacePortal(portal, statement)
 }
 
-// replacePortal forgets the unnamed portal of ours when a relayed Bind makes another. One
+// replacePortal forgets the unnamed portal that is kept here when a relayed Bind makes another. One
 // with a name cannot be replaced; what is wrong with the statement is said before that.
 func (s *session) replacePortal(portal, statement []byte) drive.Verdict {
 	name := s.known(portal)

@@ -8,7 +8,7 @@ import (
 	"raisinproxy/pgwire/wire"
 )
 
-// This file closes the portals of ours in the upstream that nobody reads any more. An open
+// This file closes the portals of the proxy's in the upstream that nobody reads any more. An open
 // portal keeps its tables from being truncated or altered, so those go before anything
 // that the client wants to run there.
 

@@ -145,6 +145,6 @@ func (s *session) executeArguments(st *plan.Statement, types []datum.Type) (valu
 	return values, err
 }
 
-// errExecuteWithin refuses what would run a statement of ours in the upstream.
+// errExecuteWithin refuses what would run a statement of the proxy's in the upstream.
 var errExecuteWithin = pgerr.Newf(codes.FeatureNotSupported, "a prepared statement that calls a raisin_ function cannot be executed within another command").
 	WithHint("Write the statement itself instead of EXECUTE.")

@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// This file asks the upstream within a pipeline of ours, unseen by the client, and first of
+// This file asks the upstream within a pipeline of the proxy's, unseen by the client, and first of
 // all what a statement means: the types of its parameters and its columns.
 
 // Probe asks the upstream what a statement means. The result is the statement with the

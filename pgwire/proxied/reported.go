@@ -8,7 +8,7 @@ import (
 
 // A PostgreSQL reports changed parameters (ParameterStatus) at the end of a query, once,
 // and only those that are not again what they were. A query of several statements is several
-// there if one of them is ours, so what it reports after each is held back.
+// there if one of them is answered here, so what it reports after each is held back.
 
 // heldParameters are the parameters that changed since a query began.
 type heldParameters struct {

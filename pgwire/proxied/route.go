@@ -15,9 +15,9 @@ import (
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
-// This file is the way of a frame in front of an upstream: what is not ours goes on as
-// it is. An answer of ours has to wait for its turn: the upstream settles what it
-// owes first, and says in which transaction we are.
+// This file is the way of a frame in front of an upstream: what is the upstream's goes on
+// as it is. An answer of the proxy's has to wait for its turn: the upstream settles what it
+// owes first, and says in which transaction the session is.
 
 // Dispatch answers one frame, or sends it on.
 func (s *session) Dispatch(m *wire.Message) drive.Verdict {
@@ -73,7 +73,7 @@ func (s *session) Dispatch(m *wire.Message) drive.Verdict {
 	return s.relay(m.Kind, m.Body)
 }
 
-// takeOverDropped drops our statements if the upstream has dropped all of them.
+// takeOverDropped drops the statements that are kept here if the upstream has dropped all of them.
 func (s *session) takeOverDropped() {
 	if n := s.up.Marks().Dropped; n != s.seen.Dropped {
 		s.seen.Dropped = n
@@ -120,7 +120,7 @@ func (s *session) hasObjectOf(m *wire.Message) bool {
 	return s.hasPortalOf(m)
 }
 
-// known is a name as ours are kept, in UTF-8.
+// known is a name as names are kept here, in UTF-8.
 func (s *session) known(raw []byte) []byte {
 	if name, err := s.InUTF8(raw); err == nil {
 		return name
@@ -128,7 +128,7 @@ func (s *session) known(raw []byte) []byte {
 	return raw
 }
 
-// routeNamed answers a message about a statement or portal of ours.
+// routeNamed answers a message about a statement or portal, if it is kept here.
 func (s *session) routeNamed(m *wire.Message, ours bool, answer func(*wire.Message) drive.Verdict) drive.Verdict {
 	if !ours {
 		return s.relay(m.Kind, m.Body)
@@ -146,7 +146,7 @@ func (s *session) routeNamed(m *wire.Message, ours bool, answer func(*wire.Messa
 }
 
 // asksUpstream says whether an Execute runs a statement that the upstream has a part in, or
-// that may have to ask it: anything but a query of ours.
+// that may have to ask it: anything but a query that is answered here.
 func (s *session) asksUpstream(m *wire.Message) bool {
 	p, err := s.PortalOf(s.known(m.Portal))
 	return err == nil && (s.up.IsOpened() && !isSelect(p.Bound) || s.involved(p.Bound))
@@ -184,7 +184,7 @@ func (s *session) relayText(kind byte, before []byte, text string, after []byte)
 	return s.relay(kind, slices.Concat(before, []byte(text), []byte{0}, after))
 }
 
-// routeQuery looks whether a simple query is ours.
+// routeQuery looks whether a simple query is answered here.
 func (s *session) routeQuery(m *wire.Message) drive.Verdict {
 	raw := m.Text
 	if m.Bad != nil {
@@ -301,7 +301,7 @@ func (s *session) routeSync(body []byte) drive.Verdict {
 		if s.holding() {
 			return s.hold('S', body)
 		}
-		// What becomes of our portals is known when the upstream has answered: the pipeline
+		// What becomes of the portals that are kept here is known when the upstream has answered: the pipeline
 		// may have begun a transaction.
 		s.Skipping, s.Tx.Pipelined = false, false
 		return s.relay('S', body)

@@ -38,7 +38,7 @@ func (s *session) routeText(raw []byte, options plan.Options) (*plan.Script, dri
 	view := s.Read(text)
 	defer view.Release()
 	if mayConcern {
-		// What was planned before, or is like it, has been found to be about us.
+		// What was planned before, or is like it, has been found to concern the proxy.
 		if script, ok := s.Env.Planner.Cached(view, options); ok {
 			return s.onlyOurs(script), frontend.NeedInput
 		}

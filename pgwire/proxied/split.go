@@ -26,7 +26,7 @@ import (
 // exchanges that the client does not see, under names that no client uses, and within
 // one pipeline: an error anywhere aborts the whole.
 
-// failure makes the user's error of one about a text of ours.
+// failure makes the user's error of one about a text of the proxy's.
 func failure(body []byte, text *rewrite.Text) error {
 	err := upstream.ReadError(body)
 	f, ok := errors.AsType[*upstream.Error](err)
@@ -183,7 +183,7 @@ func (s *session) readRaw(p *frontend.Portal) (params []datum.Datum, ok bool) {
 	return params, true
 }
 
-// askBefore has the upstream prepare the statement, but for COPY, whose text is not known
+// askBefore has the upstream prepare the statement, except COPY, whose text is not known
 // yet, say whether the facts still hold, and compute the guards and the arguments if that
 // is asked for: row has the arguments, and is nil if a guard is not true. All of it is one exchange.
 func (s *session) askBefore(p *frontend.Portal, compute bool) (row [][]byte, foiled bool, err error) {
@@ -323,7 +323,7 @@ func (s *session) sql(st *plan.Statement, sql string) (string, error) {
 }
 
 // querySplit answers a simple query of one statement that the upstream has a part in.
-// Its pipeline ends with a Sync of ours, whose answer gives the transaction status.
+// Its pipeline ends with a Sync of the proxy's, whose answer gives the transaction status.
 func (s *session) querySplit(script *plan.Script) {
 	if err := s.runSplitQuery(script.Statements[0]); err != nil {
 		s.Fail(err)

@@ -22,7 +22,7 @@ import (
 // with the results of calls that run for each row put in.
 
 // mainFormats are the client's result formats, one for each column, and binary for the
-// columns that only we see.
+// columns that only the proxy sees.
 func (s *session) mainFormats(p *frontend.Portal) []int16 {
 	m := frontend.SplitOf(p.Bound)
 	if p.Bound.Columns == nil {
@@ -231,7 +231,7 @@ func (s *session) passRow(p *frontend.Portal, m *pgproto3.DataRow) error {
 	return err
 }
 
-// readHidden reads a column that only we see.
+// readHidden reads a column that only the proxy sees.
 func (s *session) readHidden(t datum.Type, raw []byte) (datum.Datum, error) {
 	if raw == nil {
 		return datum.Null, nil

@@ -14,7 +14,7 @@ import (
 	"raisinproxy/sqlfuncs/datum"
 )
 
-// This file is about names that are taken: statements and portals of ours and of the
+// This file is about names that are taken: statements and portals of the proxy's and of the
 // upstream's share theirs, as those of one PostgreSQL do.
 
 // CheckStatement refuses a name that a prepared statement of the upstream's has.
@@ -90,8 +90,7 @@ func (s *session) prepareTaken(st *plan.Statement) error {
 		upstream.Run(upstream.Arguments, sql, nil, nil)))
 }
 
-// routeBind is a Bind of a statement of ours or not, to a portal whose name no other of ours
-// has.
+// routeBind is a Bind of a statement that is kept here or not, to a portal whose name no other has.
 func (s *session) routeBind(m *wire.Message, ours bool) drive.Verdict {
 	switch {
 	case len(m.Portal) == 0:

@@ -18,11 +18,11 @@ type AuthQuery struct {
 	config *pgconn.Config
 	query  string
 
-	turn chan struct{}  // holds one token, of whoever may use conn
+	turn chan struct{}  // holds one token, of the caller that may use conn
 	conn *pgconn.PgConn // nil: not open
 }
 
-// lookUpTimeout bounds a question that is under way, whoever waits for the answer still:
+// lookUpTimeout bounds a question that is under way, even if nobody waits for the answer any more:
 // giving it up would cost the connection.
 const lookUpTimeout = 10 * time.Second
 
@@ -86,7 +86,7 @@ func (q *AuthQuery) underWay(ctx context.Context) (context.Context, context.Canc
 }
 
 // hiddenPassword is what pg_roles and pg_user show instead of every verifier. Taken for a
-// password in plain it would open every role to whoever sends eight asterisks.
+// password in plain it would open every role to clients that send eight asterisks.
 const hiddenPassword = "********"
 
 var errHidden = errors.New("the query reads a view that hides passwords: pg_authid and pg_shadow have them")

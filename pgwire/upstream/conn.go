@@ -204,7 +204,7 @@ func (c *Conn) Abandon() {
 	}
 	c.conn.Close()
 	if c.polling != nil {
-		c.lose(errors.Join(ErrLost, net.ErrClosed)) // the loop tells nothing of what we closed
+		c.lose(errors.Join(ErrLost, net.ErrClosed)) // the loop tells nothing of what was closed here
 	}
 }
 
@@ -339,7 +339,7 @@ func (c *Conn) advance(b []byte, to *sink) (pass int) {
 	return pass
 }
 
-// outOfStep says whether what was not passed on is no frame. Whoever sent it does not speak
+// outOfStep says whether what was not passed on is no frame. Its sender does not speak
 // this protocol.
 func (c *Conn) outOfStep(rest []byte) bool {
 	return c.left == 0 && len(rest) >= wire.FrameHeader && wire.FrameLength(rest) < wire.FrameHeader

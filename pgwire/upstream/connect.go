@@ -99,7 +99,7 @@ var ErrClientGone = errors.New("the client is gone")
 // ErrNoAnswer ends an opening that takes longer than a start-up may.
 var ErrNoAnswer = errors.New("it has not answered in the time that a start-up has (startup_timeout_secs)")
 
-// connectError is what a client is told. Whoever ended the opening has said why.
+// connectError is what a client is told. The cause of the context says why it was ended.
 func connectError(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	if from, ok := errors.AsType[*pgconn.PgError](err); ok && cause == nil {

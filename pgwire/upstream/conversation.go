@@ -40,7 +40,7 @@ func NewConversation(conn *Conn, client Client) *Conversation {
 	return &Conversation{conn: conn, client: client}
 }
 
-// A Visit sees the answers to a Part, but for errors. An error of its own ends the conversation's call; later answers
+// A Visit sees the answers to a Part, except errors. An error of its own ends the conversation's call; later answers
 // are not seen then.
 type Visit func(kind byte, body []byte) error
 

@@ -13,8 +13,8 @@ import (
 const (
 	// maxGreetingBytes is for one connection, read and kept.
 	maxGreetingBytes = 256 << 10
-	// maxGreetings and maxGreetingsBytes bound what hostile start-up packets can make us
-	// Remember.
+	// maxGreetings and maxGreetingsBytes bound what hostile start-up packets can make
+	// Remember keep.
 	maxGreetings      = 1000
 	maxGreetingsBytes = 16 << 20
 	// maxParameters is how many parameters an upstream may report of one session in all:

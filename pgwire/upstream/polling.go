@@ -135,7 +135,7 @@ const (
 )
 
 // pace takes note of a read of n bytes, and lets a long answer that comes in small portions
-// gather on the way: an upstream that need not wake us for each is faster, and so are we.
+// gather on the way: an upstream that need not wake the proxy for each is faster, and so is the proxy.
 func (c *Conn) pace(n int) {
 	p := c.polling
 	switch {

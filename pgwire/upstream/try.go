@@ -41,7 +41,7 @@ func (u *Server) Try(ctx context.Context, database, role string) (Privileges, er
 		FROM pg_catalog.pg_roles WHERE rolname = current_user`
 	result := conn.ExecParams(ctx, query, [][]byte{[]byte(role)}, []uint32{pgtype.TextOID}, nil, nil).Read()
 	if result.Err != nil || len(result.Rows) != 1 {
-		return Privileges{}, nil // no PostgreSQL as we know it; its matter
+		return Privileges{}, nil // no PostgreSQL as it is known here; its matter
 	}
 	is := func(column int) bool { return string(result.Rows[0][column]) == "t" }
 	return Privileges{Superuser: is(0), ActsAs: is(1)}, nil
