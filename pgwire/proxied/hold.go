@@ -103,7 +103,7 @@ func (s *session) queryHeld(kind byte, body []byte) error {
 func (s *session) takeHeld(send func(upstream.Visit) error) error {
 	s.Unit.EndStatement(s.Client.Out.Position())
 	s.Unit.Deciding = true
-	err := send(func(kind byte, body []byte) error {
+	return s.decided(send(func(kind byte, body []byte) error {
 		switch kind {
 		case 'E':
 			return upstream.ReadError(body)
@@ -114,11 +114,7 @@ func (s *session) takeHeld(send func(upstream.Visit) error) error {
 		}
 		s.pass(kind, body)
 		return nil
-	})
-	if _, theirs := errors.AsType[*upstream.Error](err); theirs || err == nil {
-		s.Unit.Deciding = false
-	}
-	return err
+	}))
 }
 
 // noteHeldTag takes account of a command that has completed amid the pipeline. Of others than

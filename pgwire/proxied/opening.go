@@ -1,7 +1,6 @@
 package proxied
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -26,14 +25,9 @@ func (s *session) openUpstream(ctx context.Context) error {
 		ctx, cancel = context.WithDeadlineCause(ctx, by, upstream.ErrNoAnswer)
 		defer cancel()
 	}
-	u := s.behind.Server
-	database := cmp.Or(s.database, s.Caller.Scope.Repository)
-	hijacked, g, err := u.Connect(ctx, &upstream.Login{User: s.Caller.User, Database: database, Password: s.password, Parameters: s.parameters, Replicates: s.replicates})
+	hijacked, g, err := s.behind.Server.Connect(ctx, &s.login)
 	if err != nil {
 		return err
-	}
-	if u.FirstUse && !s.replicates {
-		u.Remember(s.identity, g)
 	}
 	s.up.Open(hijacked, s.Client.Conn())
 	s.attach()
@@ -50,7 +44,6 @@ func (s *session) beginWith(f *upstream.Facts) error {
 		return nil // nothing is asked of a connection for replication
 	}
 	s.Refresh()
-	s.database = s.Caller.Scope.Repository
 	s.Caller.Scope.Repository = s.decoded(f.Database)
 	s.learn(f, false)
 	if s.Caller.Scope.Branch == "" {

@@ -62,7 +62,11 @@ func (s *session) closePipeline() error {
 		return upstream.ErrLost // and nothing has been committed
 	}
 	s.Unit.Deciding = s.up.Status() != wire.StatusBlock && !s.up.HasFailed()
-	err := s.conv.Sync()
+	return s.decided(s.conv.Sync())
+}
+
+// decided says that it is known what became of the transaction, if the upstream has answered.
+func (s *session) decided(err error) error {
 	if _, theirs := errors.AsType[*upstream.Error](err); theirs || err == nil {
 		s.Unit.Deciding = false
 	}

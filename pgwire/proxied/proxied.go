@@ -5,14 +5,12 @@ import (
 	"errors"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
-
-	"raisinproxy/pgwire/auth"
 	"raisinproxy/pgwire/drive"
 	"raisinproxy/pgwire/frontend"
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner/plan"
+	"raisinproxy/sqlfuncs/pgerr"
 )
 
 // Behind is the PostgreSQL behind a server, as its sessions share it.
@@ -35,15 +33,11 @@ type session struct {
 	held       held
 	procedures procedures
 
-	long               int // bytes that are missing of a message that is passed on as it arrives
-	parameters         []wire.Parameter
-	password           auth.Secret       // of the client, for an upstream that asks for it
+	long               int               // bytes that are missing of a message that is passed on as it arrives
+	login              upstream.Login    // what the upstream connection is opened with
 	startBy            time.Time         // when the start-up has to be over; zero: no limit
-	identity           string            // what the upstream connection is opened with
-	database           string            // that the client has asked for
-	replicates         bool              // the connection is for replication
 	greeted            map[string]string // the settings that the client was told at first
-	welcome            []*pgconn.Notice  // what the upstream had to say to a new connection
+	welcome            []*pgerr.Error    // what the upstream had to say to a new connection
 	upstreamTimeout    time.Duration     // its statement_timeout, when it was last asked
 	settingsStale      bool              // something went there since the settings were asked for that calls depend on
 	mustAbort          bool              // an error of the proxy's has to abort its transaction

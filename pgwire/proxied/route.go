@@ -24,7 +24,7 @@ func (s *session) Dispatch(m *wire.Message) drive.Verdict {
 	switch {
 	case s.Skipping && m.Kind != 'S' && m.Kind != 'X':
 		return frontend.NeedInput
-	case m.Kind != 'X' && (s.replicates || s.up.Copying()):
+	case m.Kind != 'X' && (s.login.Replicates || s.up.Copying()):
 		return s.relay(m.Kind, m.Body)
 	}
 	if v := s.settlePortals(m.Kind); v != frontend.OurTurn {

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jeroenrinzema/psql-wire/codes"
-
 	"raisinproxy/pgwire/drive"
 	"raisinproxy/pgwire/frontend"
 	"raisinproxy/pgwire/login"
@@ -39,13 +37,16 @@ const defaultBranch = "main"
 // or, if that is to be opened at its first use, as another one of the same kind was greeted
 // before. A connection for replication is opened at once.
 func (s *session) Begin(guest *login.Guest) error {
-	s.password, s.startBy = guest.Identity.Password, guest.StartBy
-	s.parameters = upstreamParameters(guest.Parameters)
-	s.replicates = guest.Replicates
-	u := s.behind.Server
-	s.identity = u.Identity(s.Caller.User, s.Caller.Scope.Repository, s.parameters)
-	if u.FirstUse && !s.replicates {
-		if known, ok := u.Greeting(s.identity); ok {
+	s.startBy = guest.StartBy
+	s.login = upstream.Login{
+		User:       guest.Identity.User,
+		Database:   guest.Database,
+		Password:   guest.Identity.Password,
+		Parameters: upstreamParameters(guest.Parameters),
+		Replicates: guest.Replicates,
+	}
+	if s.behind.Server.FirstUse && !guest.Replicates {
+		if known, ok := s.behind.Server.Greeting(&s.login); ok {
 			s.greeted, s.welcome = known.Params, known.Notices
 			return s.beginWith(known.Facts)
 		}
@@ -60,7 +61,7 @@ func (s *session) Begin(guest *login.Guest) error {
 // ReportGreeting tells the client the settings of its upstream, in a fixed order.
 func (s *session) ReportGreeting() {
 	for _, n := range s.welcome {
-		s.Report(&pgerr.Error{Severity: n.Severity, Code: codes.Code(n.Code), Message: n.Message, Detail: n.Detail, Hint: n.Hint})
+		s.Report(n)
 	}
 	for _, name := range inOrder(s.greeted) {
 		s.Client.Out.ParameterStatus(name, s.greeted[name])

@@ -29,16 +29,12 @@ type Login struct {
 // the client: what the upstream said if it said something, else that it cannot be reached.
 func (u *Server) Connect(ctx context.Context, c *Login) (*pgconn.HijackedConn, Greeting, error) {
 	var g Greeting
-	cfg := u.Config.Copy()
-	cfg.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { g.Notices = append(g.Notices, n) }
-	if !u.FixedDatabase {
-		cfg.Database = c.Database
-	}
+	cfg := u.configFor(c.Database)
+	cfg.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { g.Notices = append(g.Notices, told((*pgconn.PgError)(n))) }
 	u.logInAs(cfg, c)
 	for _, p := range c.Parameters {
 		cfg.RuntimeParams[p.Name] = withConfigured(cfg, p)
 	}
-	boundGreeting(cfg)
 	conn, err := pgconn.ConnectConfig(ctx, cfg)
 	u.reach.note(ctx, err, !u.AsClient)
 	if err != nil {
@@ -59,7 +55,15 @@ func (u *Server) Connect(ctx context.Context, c *Login) (*pgconn.HijackedConn, G
 	}
 	hijacked.Frontend = nil // its buffers are not for idle sessions
 	g.Params = hijacked.ParameterStatuses
+	if u.FirstUse && !c.Replicates {
+		u.remember(c, g)
+	}
 	return hijacked, g, nil
+}
+
+// told is what an upstream has said, as a client is told.
+func told(e *pgconn.PgError) *pgerr.Error {
+	return &pgerr.Error{Severity: e.Severity, Code: codes.Code(e.Code), Message: e.Message, Detail: e.Detail, Hint: e.Hint}
 }
 
 // firstFacts asks what a session begins with. It leaves neither an unnamed statement nor an
@@ -103,14 +107,9 @@ var ErrNoAnswer = errors.New("it has not answered in the time that a start-up ha
 func connectError(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	if from, ok := errors.AsType[*pgconn.PgError](err); ok && cause == nil {
-		return &pgerr.Error{
-			Severity: pgerr.SeverityFatal,
-			Code:     codes.Code(from.Code),
-			Message:  from.Message,
-			Detail:   from.Detail,
-			Hint:     from.Hint,
-			Cause:    err,
-		}
+		e := told(from)
+		e.Severity, e.Cause = pgerr.SeverityFatal, err
+		return e
 	}
 	if _, says := errors.AsType[*pgerr.Error](cause); says {
 		return cause

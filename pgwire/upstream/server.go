@@ -9,6 +9,7 @@ import (
 
 	"raisinproxy/pgwire/wire"
 	"raisinproxy/sqlfuncs"
+	"raisinproxy/sqlfuncs/pgerr"
 )
 
 // Server is the PostgreSQL behind the proxy. It is safe for concurrent use.
@@ -39,27 +40,28 @@ type Server struct {
 // Greeting is what an upstream says to a new connection.
 type Greeting struct {
 	Params  map[string]string
-	Notices []*pgconn.Notice
+	Notices []*pgerr.Error
 	Facts   *Facts
 }
 
-// Identity tells upstream connections apart that may be greeted differently.
-func (u *Server) Identity(user, database string, parameters []wire.Parameter) string {
-	return fmt.Sprintf("%q %q %q", user, database, parameters)
+// identity tells upstream connections apart that may be greeted differently.
+func (c *Login) identity() string {
+	return fmt.Sprintf("%q %q %q", c.User, c.Database, c.Parameters)
 }
 
 // Greeting is what a connection that was opened with the same was greeted with.
-func (u *Server) Greeting(identity string) (g Greeting, ok bool) {
+func (u *Server) Greeting(c *Login) (g Greeting, ok bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	g, ok = u.greetings[identity]
+	g, ok = u.greetings[c.identity()]
 	g.Params = maps.Clone(g.Params)
 	return g, ok
 }
 
-// Remember keeps what a connection was greeted with.
-func (u *Server) Remember(identity string, g Greeting) {
+// remember keeps what a connection was greeted with.
+func (u *Server) remember(c *Login, g Greeting) {
 	g.Params = maps.Clone(g.Params)
+	identity := c.identity()
 	size := g.size() + len(identity)
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -71,6 +73,16 @@ func (u *Server) Remember(identity string, g Greeting) {
 	}
 	u.greetings[identity] = g
 	u.greetingBytes += size // once too often for one that is replaced: it is a bound
+}
+
+// configFor is how a connection to a database is opened, unless the configuration names another.
+func (u *Server) configFor(database string) *pgconn.Config {
+	cfg := u.Config.Copy()
+	if !u.FixedDatabase {
+		cfg.Database = database
+	}
+	boundGreeting(cfg)
+	return cfg
 }
 
 // logInAs says by which role a connection for a client logs in.

@@ -23,12 +23,7 @@ type Privileges struct {
 // The error says why sessions will have no upstream. What is wrong for some clients only (a
 // user or a database that is theirs) is no error.
 func (u *Server) Try(ctx context.Context, database, role string) (Privileges, error) {
-	cfg := u.Config.Copy()
-	if !u.FixedDatabase {
-		cfg.Database = database
-	}
-	boundGreeting(cfg)
-	conn, err := pgconn.ConnectConfig(ctx, cfg)
+	conn, err := pgconn.ConnectConfig(ctx, u.configFor(database))
 	if trouble := troubleOf(err, !u.AsClient); trouble != "" {
 		u.reach.told(trouble)
 		return Privileges{}, errors.New(trouble)
