@@ -81,9 +81,7 @@ func NewServer(cfg Config) (*Server, error) {
 	if cfg.MaxMessageBytes == 0 || cfg.MaxMessageBytes > maxMessageBytes {
 		cfg.MaxMessageBytes = maxMessageBytes
 	}
-	if cfg.PlanCacheBytes == 0 {
-		cfg.PlanCacheBytes = 16 << 20
-	}
+	cfg.PlanCacheBytes = cmp.Or(cfg.PlanCacheBytes, 16<<20)
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}

@@ -18,8 +18,11 @@ type Block struct {
 	State wire.TxState
 }
 
-// BeginImplicit makes sure that there is a transaction.
-func (b *Block) BeginImplicit() {
+// TransactionState is its state.
+func (b *Block) TransactionState() wire.TxState { return b.State }
+
+// EnsureTransaction makes sure that there is a transaction.
+func (b *Block) EnsureTransaction() {
 	if b.State == wire.NoTransaction {
 		b.State = wire.ImplicitTransaction
 		b.S.Tx.started = time.Time{}
@@ -47,8 +50,8 @@ func (b *Block) end(commit bool) {
 	b.S.EndPortals()
 }
 
-// Abort is what an error does to it.
-func (b *Block) Abort() {
+// AbortTransaction is what an error does to it.
+func (b *Block) AbortTransaction() {
 	switch b.State {
 	case wire.InBlock:
 		b.State = wire.FailedBlock

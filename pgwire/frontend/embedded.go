@@ -18,11 +18,11 @@ import (
 // embedded is a session without a PostgreSQL behind it.
 type embedded struct {
 	*Session
-	block Block
+	Block
 }
 
 // NewEmbedded is the handler of a session without one.
-func NewEmbedded(s *Session) Handler { return &embedded{Session: s, block: Block{S: s}} }
+func NewEmbedded(s *Session) Handler { return &embedded{Session: s, Block: Block{S: s}} }
 
 // Begin applies the client's parameters. The client will be told its names, as UTF-8.
 func (s *embedded) Begin(guest *login.Guest) error {
@@ -128,15 +128,11 @@ func (s *embedded) GiveUp(err error) {
 	s.Farewell()
 }
 
-func (s *embedded) TransactionState() wire.TxState { return s.block.State }
-func (s *embedded) EnsureTransaction()             { s.block.BeginImplicit() }
-func (s *embedded) EndImplicit()                   { s.block.EndImplicit() }
-func (s *embedded) AbortTransaction()              { s.block.Abort() }
-func (s *embedded) TellBlock()                     {}
-func (s *embedded) AnswerFailure(error) bool       { return false }
+func (s *embedded) TellBlock()               {}
+func (s *embedded) AnswerFailure(error) bool { return false }
 
 func (s *embedded) ControlTransaction(_ *plan.Statement, t *plan.Transaction) (tag string, err error) {
-	return s.block.Control(t)
+	return s.Control(t)
 }
 
 func (s *embedded) RefreshSettings() {
@@ -183,7 +179,7 @@ var errNoUpstream = pgerr.Newf(codes.Internal, "a statement that needs an [upstr
 
 func (s *embedded) ForgetUnnamed() {
 	s.Objects.Unnamed = nil
-	if s.block.State != wire.FailedBlock {
+	if s.State != wire.FailedBlock {
 		s.Objects.UnnamedPortal.State = PortalAbsent
 	}
 }

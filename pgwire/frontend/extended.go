@@ -1,6 +1,7 @@
 package frontend
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -30,13 +31,10 @@ func (s *Session) FailPipeline(err error) drive.Verdict {
 // Parse makes a prepared statement.
 func (s *Session) Parse(m *wire.Message) drive.Verdict {
 	s.Refresh() // before the text is read, which depends on settings
-	name, err := s.name(m, m.Statement)
-	if err != nil {
-		return s.FailPipeline(err)
-	}
 	declared := m.Types
-	text, err := s.View.Text.FromClient(m.Text)
-	if err != nil {
+	name, nameErr := s.name(m, m.Statement)
+	text, textErr := s.View.Text.FromClient(m.Text)
+	if err := cmp.Or(nameErr, textErr); err != nil {
 		return s.FailPipeline(err)
 	}
 	script, ok := s.Lookup(s.Read(text), plan.Options{Prepared: true, Types: declared})
@@ -177,12 +175,9 @@ func (s *Session) statementOf(name []byte) (*plan.Statement, error) {
 
 // Bind makes a portal.
 func (s *Session) Bind(message *wire.Message) drive.Verdict {
-	portalName, err := s.name(message, message.Portal)
-	if err != nil {
-		return s.FailPipeline(err)
-	}
-	statementName, err := s.name(message, message.Statement)
-	if err != nil {
+	portalName, portalErr := s.name(message, message.Portal)
+	statementName, statementErr := s.name(message, message.Statement)
+	if err := cmp.Or(portalErr, statementErr); err != nil {
 		return s.FailPipeline(err)
 	}
 	m := wire.Body{Rest: message.Rest}

@@ -110,41 +110,44 @@ func (s *Session) start(p *Portal, describe bool) error {
 	if err := p.checkFormats(); err != nil {
 		return err
 	}
-	switch action := p.running.Action.(type) {
+	query, _ := p.running.Action.(*local.Select)
+	switch p.running.Action.(type) {
 	case *local.Select:
 		s.View.Vars.Queried()
-		if err := action.Check(&p.frame); err != nil {
-			return err
-		}
-		if describe {
-			s.describeRows(s.columnsOf(p.running), p.Formats)
-		}
-		if err := action.Open(&p.frame); err != nil {
+		if err := query.Check(&p.frame); err != nil {
 			return err
 		}
 	case *plan.Show, *plan.ShowAll:
-		table, err := s.show(action)
-		if err != nil {
+		var err error
+		if p.table, err = s.show(p.running.Action); err != nil {
 			return err
-		}
-		p.table = table
-		if describe {
-			s.describeRows(s.columnsOf(p.running), p.Formats)
 		}
 	default:
-		tag, err := s.command(p.running)
-		if err != nil {
+		return s.runCommand(p)
+	}
+	if describe {
+		s.describeRows(s.columnsOf(p.running), p.Formats)
+	}
+	if query != nil {
+		if err := query.Open(&p.frame); err != nil {
 			return err
 		}
-		if tag != "" {
-			s.Client.Out.CommandComplete(tag)
-		}
-		if p.State != PortalAbsent { // it may have ended with its transaction
-			p.State = PortalDone
-		}
-		return nil
 	}
 	p.State = PortalOpen
+	return nil
+}
+
+func (s *Session) runCommand(p *Portal) error {
+	tag, err := s.command(p.running)
+	if err != nil {
+		return err
+	}
+	if tag != "" {
+		s.Client.Out.CommandComplete(tag)
+	}
+	if p.State != PortalAbsent { // it may have ended with its transaction
+		p.State = PortalDone
+	}
 	return nil
 }
 

@@ -94,7 +94,7 @@ func (s *session) TransactionState() wire.TxState {
 
 func (s *session) EnsureTransaction() {
 	if !s.up.IsOpened() {
-		s.unopened.BeginImplicit()
+		s.unopened.EnsureTransaction()
 	}
 }
 
@@ -110,7 +110,7 @@ func (s *session) EndImplicit() {
 
 func (s *session) AbortTransaction() {
 	if !s.up.IsOpened() {
-		s.unopened.Abort()
+		s.unopened.AbortTransaction()
 		return
 	}
 	inPipeline, state := s.up.IsOpen(), s.up.TxState()

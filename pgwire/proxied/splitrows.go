@@ -33,9 +33,7 @@ func (s *session) mainFormats(p *frontend.Portal) []int16 {
 		result = append(result, p.Formats.Of(i))
 	}
 	if m.Rows != nil {
-		for range m.Rows.Hidden {
-			result = append(result, wire.BinaryFormat)
-		}
+		result = append(result, slices.Repeat([]int16{wire.BinaryFormat}, len(m.Rows.Hidden))...)
 	}
 	return result
 }
