@@ -160,7 +160,6 @@ func (s *embedded) StatementTimeout() time.Duration { return s.View.Vars.Stateme
 // What follows is about an upstream, and there is none: statements that need one are refused by the planner.
 
 func (s *embedded) Refuses(*plan.Statement) error { return nil }
-func (s *embedded) TurnToAsk() drive.Verdict      { return OurTurn }
 func (s *embedded) Probe(st *plan.Statement, _ []datum.Type) (*plan.Statement, error) {
 	return st, errNoUpstream
 }

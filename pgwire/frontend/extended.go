@@ -42,19 +42,13 @@ func (s *Session) Parse(m *wire.Message) drive.Verdict {
 		return NeedPlan
 	}
 	st, err := s.prepared(script, declared)
-	asks := err == nil && SplitOf(st) != nil
-	if asks {
-		if v := s.Handler.TurnToAsk(); v != OurTurn {
-			return v
-		}
-	}
 	s.BeginImplicit()
 	if len(name) == 0 {
 		s.Objects.Unnamed = nil // even if the new one fails
 		s.Handler.ShadowStatement()
 	}
 	s.Announce(script)
-	if asks {
+	if err == nil && SplitOf(st) != nil {
 		st, err = s.Handler.Probe(st, declared)
 	}
 	if err != nil {

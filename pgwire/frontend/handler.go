@@ -53,8 +53,7 @@ type Handler interface {
 
 	// Refuses is what is wrong with a statement in this mode.
 	Refuses(st *plan.Statement) error
-	// TurnToAsk is ourTurn if the upstream can be asked now what a statement means; probe asks it.
-	TurnToAsk() drive.Verdict
+	// Probe asks the upstream what a statement means.
 	Probe(st *plan.Statement, declared []datum.Type) (*plan.Statement, error)
 	// OpenExecute makes a portal of an EXECUTE one of the statement that it names, if it has to be.
 	OpenExecute(p *Portal) error

@@ -77,7 +77,7 @@ func (s *session) replacePortal(portal, statement []byte) drive.Verdict {
 		s.ClosePortal(&s.Objects.UnnamedPortal)
 		s.Objects.UnnamedPortal.State, s.shadowsPortal = frontend.PortalAbsent, false
 	case s.Objects.Portals[string(frontend.NameKey(name))] != nil:
-		if v := s.TurnToAsk(); v != frontend.OurTurn {
+		if v := s.turnToAsk(); v != frontend.OurTurn {
 			return v
 		}
 		if s.Objects.Portals[string(frontend.NameKey(name))] == nil {

@@ -135,7 +135,7 @@ func (s *session) routeNamed(m *wire.Message, ours bool, answer func(*wire.Messa
 	}
 	var v drive.Verdict
 	if m.Kind == 'E' && s.asksUpstream(m) {
-		v = s.TurnToAsk()
+		v = s.turnToAsk()
 	} else {
 		v = s.turn(m.Kind == 'E' || m.Kind == 'B')
 	}
@@ -149,7 +149,7 @@ func (s *session) routeNamed(m *wire.Message, ours bool, answer func(*wire.Messa
 // that may have to ask it: anything but a query that is answered here.
 func (s *session) asksUpstream(m *wire.Message) bool {
 	p, err := s.PortalOf(s.known(m.Portal))
-	return err == nil && (s.up.IsOpened() && !isSelect(p.Bound) || s.involved(p.Bound))
+	return err == nil && (s.up.IsOpened() && mayAsk(p.Bound) || s.involved(p.Bound))
 }
 
 // relay sends a frame on as it is.
@@ -203,7 +203,7 @@ func (s *session) routeQuery(m *wire.Message) drive.Verdict {
 		return s.relayText('Q', nil, useBranch(branch), nil)
 	}
 	if answer := s.answerByAsking(script); answer != nil {
-		if v := s.TurnToAsk(); v != frontend.OurTurn {
+		if v := s.turnToAsk(); v != frontend.OurTurn {
 			return v
 		}
 		s.ForgetUnnamed()
@@ -213,8 +213,8 @@ func (s *session) routeQuery(m *wire.Message) drive.Verdict {
 	if v := s.turn(script.Calls || s.Executes(script)); v != frontend.OurTurn {
 		return v
 	}
-	if !s.Blocking && s.up.IsOpened() && !onlySelects(script) {
-		return frontend.NeedCall // the upstream may have to be asked
+	if !s.Blocking && s.up.IsOpened() && slices.ContainsFunc(script.Statements, mayAsk) {
+		return frontend.NeedCall
 	}
 	if s.View.Text.Converts() {
 		return s.Query(m)
@@ -235,14 +235,10 @@ func (s *session) answerByAsking(script *plan.Script) func(*plan.Script) {
 	return nil
 }
 
-// onlySelects says whether a script is nothing but queries.
-func onlySelects(script *plan.Script) bool {
-	return !slices.ContainsFunc(script.Statements, func(st *plan.Statement) bool { return !isSelect(st) })
-}
-
-func isSelect(st *plan.Statement) bool {
-	_, ok := st.Action.(*local.Select)
-	return ok
+// mayAsk says whether a statement that is answered here may have to ask the upstream: anything but a query.
+func mayAsk(st *plan.Statement) bool {
+	_, isSelect := st.Action.(*local.Select)
+	return !isSelect
 }
 
 // ForgetUnnamed drops the unnamed statement and portal, as every simple query does, but the
@@ -267,7 +263,7 @@ func (s *session) routeParse(m *wire.Message) drive.Verdict {
 	case v != frontend.NeedInput:
 		return v
 	case script == nil && len(name) > 0 && s.hasStatementOf(m):
-		if v := s.TurnToAsk(); v != frontend.OurTurn {
+		if v := s.turnToAsk(); v != frontend.OurTurn {
 			return v
 		}
 		return s.FailPipeline(s.parseTaken(string(name), raw, declared))
@@ -283,7 +279,7 @@ func (s *session) routeParse(m *wire.Message) drive.Verdict {
 		return s.relayText('P', slices.Concat(name, []byte{0}), useBranch(branch), m.Rest)
 	}
 	if len(script.Statements) == 1 && frontend.SplitOf(script.Statements[0]) != nil && s.TxState() != wire.FailedBlock {
-		if v := s.TurnToAsk(); v != frontend.OurTurn {
+		if v := s.turnToAsk(); v != frontend.OurTurn {
 			return v
 		}
 	} else if v := s.turn(false); v != frontend.OurTurn {

@@ -39,8 +39,8 @@ func failure(body []byte, text *rewrite.Text) error {
 	return f
 }
 
-// TurnToAsk is turn for what has to talk to the upstream.
-func (s *session) TurnToAsk() drive.Verdict {
+// turnToAsk is turn for what has to talk to the upstream.
+func (s *session) turnToAsk() drive.Verdict {
 	if !s.up.IsOpened() {
 		return frontend.NeedUpstream
 	}
