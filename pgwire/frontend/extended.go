@@ -47,7 +47,7 @@ func (s *Session) Parse(m *wire.Message) drive.Verdict {
 		s.Objects.Unnamed = nil // even if the new one fails
 		s.Handler.ShadowStatement()
 	}
-	s.Announce(script)
+	s.ReportAll(script.Notices)
 	if err == nil && SplitOf(st) != nil {
 		st, err = s.Handler.Probe(st, declared)
 	}
@@ -86,13 +86,6 @@ func (s *Session) prepared(script *plan.Script, declared []datum.Type) (*plan.St
 		}
 	}
 	return st, nil
-}
-
-// Announce sends the notices about a text, which PostgreSQL sends when it reads it.
-func (s *Session) Announce(script *plan.Script) {
-	for _, n := range script.Notices {
-		s.Report(n)
-	}
 }
 
 // name is the name of a statement or portal in UTF-8. The error is what is wrong with it, or with its message.

@@ -51,7 +51,7 @@ func (s *Session) AnswerQuery(text []byte, script *plan.Script) drive.Verdict {
 // RunScript runs the statements of a simple query, up to the first error, which it answers.
 func (s *Session) RunScript(script *plan.Script) {
 	if script.Err != nil {
-		s.Announce(script)
+		s.ReportAll(script.Notices)
 		s.Fail(script.Err)
 		return
 	}
@@ -60,7 +60,7 @@ func (s *Session) RunScript(script *plan.Script) {
 		return
 	}
 	s.Tx.batch = len(script.Statements) > 1
-	s.Announce(script)
+	s.ReportAll(script.Notices)
 	defer func() { s.Tx.batch = false }()
 	for _, st := range script.Statements {
 		if err := s.RunStatement(st); err != nil {

@@ -229,6 +229,13 @@ func (s *Session) Report(e *pgerr.Error) {
 	}
 }
 
+// ReportAll sends notices: those about a text when it is read, as PostgreSQL does.
+func (s *Session) ReportAll(notices []*pgerr.Error) {
+	for _, n := range notices {
+		s.Report(n)
+	}
+}
+
 // wanted says whether client_min_messages lets a notice or a warning through.
 func (s *Session) wanted(e *pgerr.Error) bool {
 	if s.View.Vars == nil || e.Severity != pgerr.SeverityNotice && e.Severity != pgerr.SeverityWarning {

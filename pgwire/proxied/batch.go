@@ -29,7 +29,7 @@ type batch struct {
 // queryBatch answers the query and leaves the upstream in the transaction that the
 // client is told of.
 func (s *session) queryBatch(script *plan.Script) {
-	s.Announce(script)
+	s.ReportAll(script.Notices)
 	s.unreported = &heldParameters{before: s.up.Params(), frames: map[string][]byte{}}
 	b := &batch{s: s, standard: s.View.Standard}
 	err := b.run(script)

@@ -60,9 +60,7 @@ func (s *session) Begin(guest *login.Guest) error {
 
 // ReportGreeting tells the client the settings of its upstream, in a fixed order.
 func (s *session) ReportGreeting() {
-	for _, n := range s.welcome {
-		s.Report(n)
-	}
+	s.ReportAll(s.welcome)
 	for _, name := range inOrder(s.greeted) {
 		s.Client.Out.ParameterStatus(name, s.greeted[name])
 	}
@@ -131,23 +129,21 @@ func (s *session) GiveUp(err error) {
 		return
 	}
 	stays := s.UndoUnit() // for the upstream has, too
-	if told || lastWords != nil {
+	switch {
+	case told || lastWords != nil:
 		s.Client.Out.Buf = append(s.Client.Out.Buf, lastWords...)
-		s.Farewell()
-		return
-	}
-	if errors.Is(err, upstream.ErrClientGone) {
+	case errors.Is(err, upstream.ErrClientGone):
 		s.Log.Debug("client is gone", "while", "its upstream was opened")
 		return
+	default:
+		s.Log.Warn("session ended for want of its upstream", "error", err)
+		lost := *pgerr.From(err)
+		if lost.Severity != pgerr.SeverityFatal {
+			lost = *upstream.ErrLost
+		}
+		lost.Detail = frontend.WithDetail(lost.Detail, stays)
+		s.Report(&lost)
 	}
-	e := pgerr.From(err)
-	if e.Severity != pgerr.SeverityFatal {
-		e = upstream.ErrLost
-	}
-	s.Log.Warn("session ended for want of its upstream", "error", err)
-	lost := *e
-	lost.Detail = frontend.WithDetail(lost.Detail, stays)
-	s.Report(&lost)
 	s.Farewell()
 }
 

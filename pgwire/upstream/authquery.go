@@ -94,11 +94,12 @@ var errHidden = errors.New("the query reads a view that hides passwords: pg_auth
 // Try asks for the role that runs the query, and for one that cannot exist: so that what is
 // wrong with the query, or with the role's rights, is known before somebody logs in.
 func (q *AuthQuery) Try(ctx context.Context) error {
-	if _, err := q.secretOf(ctx, q.config.User); err != nil {
-		return errors.New(explain(err))
-	}
 	const nobody = "raisinproxy: no such role, since this name is longer than a role's may be"
-	switch found, err := q.secretOf(ctx, nobody); {
+	found, err := q.secretOf(ctx, q.config.User)
+	if err == nil {
+		found, err = q.secretOf(ctx, nobody)
+	}
+	switch {
 	case err != nil:
 		return errors.New(explain(err))
 	case found != nil:

@@ -66,9 +66,7 @@ func (t Transcoder) ValueToClient(v datum.Datum) (datum.Datum, error) {
 func (t Transcoder) Columns(columns []plan.Column) []plan.Column {
 	columns = slices.Clone(columns)
 	for i := range columns {
-		if name, err := t.ToClient(columns[i].Name); err == nil {
-			columns[i].Name = name
-		}
+		columns[i].Name = t.Best(columns[i].Name)
 	}
 	return columns
 }
