@@ -367,7 +367,7 @@ func isText(t datum.Type) bool { return t.IsString() || t == datum.Unknown }
 // columns of the statement that it names, and that of SHOW is called as the
 // parameter spells itself.
 func (s *Session) columnsOf(st *plan.Statement) []plan.Column {
-	st, err := s.Target(st)
+	st, _, err := s.Target(st)
 	if err != nil {
 		return nil
 	}
@@ -383,20 +383,21 @@ const maxExecutes = 32
 
 var errStackDepth = pgerr.Newf(codes.StatementTooComplex, "stack depth limit exceeded")
 
-// Target is the statement that runs in the end: what EXECUTE names, or st itself.
-func (s *Session) Target(st *plan.Statement) (*plan.Statement, error) {
+// Target is the statement that runs in the end: st itself, or what EXECUTE names. by is the EXECUTE
+// that names it; nil: none does.
+func (s *Session) Target(st *plan.Statement) (target, by *plan.Statement, err error) {
 	for range maxExecutes {
 		e, ok := st.Action.(*local.Execute)
 		if !ok {
-			return st, nil
+			return st, by, nil
 		}
 		next, err := s.statement(e.Name)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		st = next
+		st, by = next, st
 	}
-	return nil, errStackDepth
+	return nil, nil, errStackDepth
 }
 
 // objectName is the name in a Describe or a Close.
@@ -438,7 +439,7 @@ func (s *Session) Describe(m *wire.Message) drive.Verdict {
 	if m.Object == 'S' {
 		s.Client.Out.ParameterDescription(st.Params)
 	}
-	target, err := s.Target(st)
+	target, _, err := s.Target(st)
 	if columns == nil {
 		s.Client.Out.NoData()
 	} else if err == nil && target.Described != nil {
@@ -480,7 +481,7 @@ func (s *Session) Execute(m *wire.Message) drive.Verdict {
 
 // calls says whether running a statement may evaluate calls.
 func (s *Session) calls(st *plan.Statement) bool {
-	target, err := s.Target(st)
+	target, _, err := s.Target(st)
 	return err == nil && len(target.Calls) > 0
 }
 

@@ -181,7 +181,7 @@ func (s *Session) mayWait(calls bool) bool {
 // catalogues would keep an event loop for milliseconds.
 func (s *Session) mayCompute(statements ...*plan.Statement) bool {
 	return s.Blocking || !slices.ContainsFunc(statements, func(st *plan.Statement) bool {
-		target, err := s.Target(st)
+		target, _, err := s.Target(st)
 		return err == nil && target.ReadsCatalogues
 	})
 }

@@ -25,22 +25,14 @@ func (s *session) involved(st *plan.Statement) bool {
 	if _, ok := st.Action.(*rewrite.PrepareSplit); ok {
 		return true
 	}
-	target, err := s.Target(st)
-	return err == nil && (frontend.SplitOf(target) != nil || s.computesUpstream(st, target)) || s.keeps(st.Prepares)
+	target, by, err := s.Target(st)
+	return err == nil && (frontend.SplitOf(target) != nil || computesUpstream(by, target)) || s.keeps(st.Prepares)
 }
 
-// computesUpstream says whether the arguments of the EXECUTE by which st runs target are
-// the upstream's to compute.
-func (s *session) computesUpstream(st, target *plan.Statement) bool {
-	return st != target && s.lastExecute(st, target).Action.(*local.Execute).NeedsUpstream(target.Params)
-}
-
-// lastExecute is the EXECUTE that names target, to which st leads.
-func (s *session) lastExecute(st, target *plan.Statement) (last *plan.Statement) {
-	for next := st; next != target; next = s.Objects.Statements[frontend.NameKey(next.Action.(*local.Execute).Name)] {
-		last = next
-	}
-	return last
+// computesUpstream says whether the arguments of the EXECUTE by which target runs are the
+// upstream's to compute.
+func computesUpstream(by, target *plan.Statement) bool {
+	return by != nil && by.Action.(*local.Execute).NeedsUpstream(target.Params)
 }
 
 // PrepareSplit is PREPARE.
@@ -81,16 +73,15 @@ func (s *session) OpenExecute(p *frontend.Portal) error {
 	if !s.up.IsOpened() {
 		return nil
 	}
-	st := p.Bound
-	target, err := s.Target(st)
-	if target == st || err != nil || frontend.SplitOf(target) == nil && !s.computesUpstream(st, target) {
+	target, by, err := s.Target(p.Bound)
+	if err != nil || by == nil || frontend.SplitOf(target) == nil && !computesUpstream(by, target) {
 		return nil // what is wrong is said elsewhere
 	}
 	s.up.OpenPipeline()
 	if err := s.Authorize(target); err != nil {
 		return err
 	}
-	if p.Raw, err = s.executeArguments(s.lastExecute(st, target), target.Params); err != nil {
+	if p.Raw, err = s.executeArguments(by, target.Params); err != nil {
 		return err
 	}
 	p.Bound = target

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"raisinproxy/pgwire/drive"
 	"raisinproxy/pgwire/frontend"
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner/plan"
-	"raisinproxy/sqlfuncs/pgerr"
 )
 
 // Behind is the PostgreSQL behind a server, as its sessions share it.
@@ -37,7 +38,7 @@ type session struct {
 	login              upstream.Login    // what the upstream connection is opened with
 	startBy            time.Time         // when the start-up has to be over; zero: no limit
 	greeted            map[string]string // the settings that the client was told at first
-	welcome            []*pgerr.Error    // what the upstream had to say to a new connection
+	welcome            []*pgconn.Notice  // what the upstream had to say to a new connection
 	upstreamTimeout    time.Duration     // its statement_timeout, when it was last asked
 	settingsStale      bool              // something went there since the settings were asked for that calls depend on
 	mustAbort          bool              // an error of the proxy's has to abort its transaction

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"raisinproxy/pgwire/drive"
 	"raisinproxy/pgwire/frontend"
 	"raisinproxy/pgwire/login"
@@ -60,7 +62,9 @@ func (s *session) Begin(guest *login.Guest) error {
 
 // ReportGreeting tells the client the settings of its upstream, in a fixed order.
 func (s *session) ReportGreeting() {
-	s.ReportAll(s.welcome)
+	for _, n := range s.welcome {
+		s.Report(upstream.Report((*pgconn.PgError)(n)))
+	}
 	for _, name := range inOrder(s.greeted) {
 		s.Client.Out.ParameterStatus(name, s.greeted[name])
 	}

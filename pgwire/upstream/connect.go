@@ -30,7 +30,7 @@ type Login struct {
 func (u *Server) Connect(ctx context.Context, c *Login) (*pgconn.HijackedConn, Greeting, error) {
 	var g Greeting
 	cfg := u.configFor(c.Database)
-	cfg.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { g.Notices = append(g.Notices, told((*pgconn.PgError)(n))) }
+	cfg.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { g.Notices = append(g.Notices, n) }
 	u.logInAs(cfg, c)
 	for _, p := range c.Parameters {
 		cfg.RuntimeParams[p.Name] = withConfigured(cfg, p)
@@ -61,8 +61,8 @@ func (u *Server) Connect(ctx context.Context, c *Login) (*pgconn.HijackedConn, G
 	return hijacked, g, nil
 }
 
-// told is what an upstream has said, as a client is told.
-func told(e *pgconn.PgError) *pgerr.Error {
+// Report is what an upstream has said, as a client is told.
+func Report(e *pgconn.PgError) *pgerr.Error {
 	return &pgerr.Error{Severity: e.Severity, Code: codes.Code(e.Code), Message: e.Message, Detail: e.Detail, Hint: e.Hint}
 }
 
@@ -107,7 +107,7 @@ var ErrNoAnswer = errors.New("it has not answered in the time that a start-up ha
 func connectError(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	if from, ok := errors.AsType[*pgconn.PgError](err); ok && cause == nil {
-		e := told(from)
+		e := Report(from)
 		e.Severity, e.Cause = pgerr.SeverityFatal, err
 		return e
 	}

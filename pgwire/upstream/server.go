@@ -9,7 +9,6 @@ import (
 
 	"raisinproxy/pgwire/wire"
 	"raisinproxy/sqlfuncs"
-	"raisinproxy/sqlfuncs/pgerr"
 )
 
 // Server is the PostgreSQL behind the proxy. It is safe for concurrent use.
@@ -40,7 +39,7 @@ type Server struct {
 // Greeting is what an upstream says to a new connection.
 type Greeting struct {
 	Params  map[string]string
-	Notices []*pgerr.Error
+	Notices []*pgconn.Notice
 	Facts   *Facts
 }
 
