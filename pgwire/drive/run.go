@@ -33,14 +33,18 @@ func (c *Client) contain() {
 func (c *Client) Run(v Verdict) (parked bool) {
 	for {
 		switch v {
-		case NeedRoom, NeedInput:
+		case NeedRoom:
 			if c.FlushAll() != nil {
 				return false
 			}
-			if v == NeedInput && c.park() {
+		case NeedInput:
+			if c.FlushAll() != nil {
+				return false
+			}
+			if c.park() {
 				return true
 			}
-			if v == NeedInput && !c.await() {
+			if !c.await() {
 				return false
 			}
 		case Finished:

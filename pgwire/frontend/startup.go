@@ -39,7 +39,11 @@ func (s *Session) startup(door *login.Door) error {
 	}
 	s.Client.In.Limit = s.Env.MaxMessageBytes
 	s.Client.IdleTimeout = s.Env.IdleTimeout
-	s.greet()
+	s.Key = s.Env.Registry.Register(s.Client, s.Handler.ProcessID())
+	s.Handler.ReportGreeting()
+	s.Client.Out.Message(&pgproto3.BackendKeyData{ProcessID: uint32(s.Key.PID), SecretKey: binary.BigEndian.AppendUint32(nil, s.Key.Secret)})
+	s.Client.Out.ReadyForQuery(wire.StatusIdle)
+	s.Refresh()
 	return nil
 }
 
@@ -102,13 +106,4 @@ func splitOptions(options string) []string {
 		words[i] = escaped.ReplaceAllString(words[i], "$1")
 	}
 	return words
-}
-
-// greet sends everything from the parameters to the first ReadyForQuery.
-func (s *Session) greet() {
-	s.Key = s.Env.Registry.Register(s.Client, s.Handler.ProcessID())
-	s.Handler.ReportGreeting()
-	s.Client.Out.Message(&pgproto3.BackendKeyData{ProcessID: uint32(s.Key.PID), SecretKey: binary.BigEndian.AppendUint32(nil, s.Key.Secret)})
-	s.Client.Out.ReadyForQuery(wire.StatusIdle)
-	s.Refresh()
 }

@@ -266,7 +266,9 @@ func (s *session) routeParse(m *wire.Message) drive.Verdict {
 		if v := s.turnToAsk(); v != frontend.OurTurn {
 			return v
 		}
-		return s.FailPipeline(s.parseTaken(string(name), raw, declared))
+		// What is wrong with the text is told before the name.
+		s.up.OpenPipeline()
+		return s.FailPipeline(s.takenUnless(string(name), 0, upstream.Prepare(upstream.Probe, string(raw), wire.Oids(declared))))
 	case script == nil:
 		if len(name) == 0 {
 			s.Objects.Unnamed, s.shadowsStatement = nil, false

@@ -51,13 +51,6 @@ func (s *session) checkName(name, there string, taken error) error {
 	return err
 }
 
-// parseTaken is the Parse of a text of the upstream's under a name that is taken here. What
-// is wrong with the text is told first.
-func (s *session) parseTaken(name string, text []byte, declared []datum.Type) error {
-	s.up.OpenPipeline()
-	return s.takenUnless(name, 0, upstream.Prepare(upstream.Probe, string(text), wire.Oids(declared)))
-}
-
 // takenUnless is the error of messages, whose positions are shift characters before those
 // of the client's text; else that the name is taken.
 func (s *session) takenUnless(name string, shift int, messages upstream.Messages) error {
