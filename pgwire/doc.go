@@ -28,7 +28,7 @@
 //
 // # Cancellation
 //
-// Whoever ends what: a call that waits has a context of its own, which a cancel
+// Who ends what: a call that waits has a context of its own, which a cancel
 // request, the statement timeout, the end of the server or the end of the client
 // cancels; the loop, or a goroutine that reads ahead while a call waits, notices the last of
 // these, and the session waits for that goroutine before it goes on. Serve waits for all

@@ -13,7 +13,7 @@ import (
 // is none yet, or none at all, ids are made up, and notifications, which name the process
 // that sent them, are put into what the client of that process was told.
 
-// firstPID is where process ids of ours begin: beyond those of real processes, which an
+// firstPID is where process ids that are made up begin: beyond those of real processes, which an
 // upstream's notifications name.
 const firstPID = 1 << 30
 

@@ -7,6 +7,7 @@ import (
 	"raisinproxy/pgwire/auth"
 	"raisinproxy/pgwire/drive"
 	"raisinproxy/pgwire/frontend"
+	"raisinproxy/pgwire/login"
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/sqlfuncs"
 )
@@ -18,7 +19,7 @@ func TestEqualProcessIDs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := NewServer(Config{Functions: sqlfuncs.NewService(nil, 0), Policy: policy, Log: slog.New(slog.DiscardHandler), Upstream: &upstream.Server{}})
+	server, err := NewServer(Config{Config: login.Config{Policy: policy, Log: slog.New(slog.DiscardHandler)}, Functions: sqlfuncs.NewService(nil, 0), Upstream: &upstream.Server{}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,10 +3,9 @@ package pgwire
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
-	"log/slog"
 	"net"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 
-	"raisinproxy/pgwire/auth"
 	"raisinproxy/pgwire/drive"
 	"raisinproxy/pgwire/frontend"
 	"raisinproxy/pgwire/login"
@@ -29,27 +27,14 @@ import (
 // Config is what a Server needs. The zero value of a field means what its
 // comment says.
 type Config struct {
+	login.Config // who is let in
+
 	Functions *sqlfuncs.Service // required
-	Policy    *auth.Policy      // required
-	Log       *slog.Logger      // required
 	// Version of the program, shown in server_version and version().
 	Version string
 
-	// TLS is asked for each connection, so that certificates can be renewed; nil, or a
-	// nil result: TLS is not offered. A config with one certificate lets clients bind
-	// their authentication to it, one with ALPN in NextProtos lets them begin with TLS
-	// at once.
-	TLS        func() *tls.Config
-	RequireTLS bool
-
-	// LookUp finds a user that the policy's users do not have; nil, or a nil result: there
-	// is none. Its error is for the log.
-	LookUp func(ctx context.Context, name string) (*auth.User, error)
-
 	Port            int           // that clients see as a setting; 0: PostgreSQL's
-	MaxConnections  int           // of clients that have logged in; 0: no limit
 	AdminUsers      []string      // who may use the last reservedConnections
-	StartupTimeout  time.Duration // from accept to ReadyForQuery; 0: no limit
 	IdleTimeout     time.Duration // between messages; 0: no limit
 	ShutdownTimeout time.Duration // how long running statements may go on
 	MaxMessageBytes int           // 0, or more than that: PostgreSQL's limit
@@ -96,9 +81,7 @@ func NewServer(cfg Config) (*Server, error) {
 	if cfg.MaxMessageBytes == 0 || cfg.MaxMessageBytes > maxMessageBytes {
 		cfg.MaxMessageBytes = maxMessageBytes
 	}
-	if cfg.PlanCacheBytes == 0 {
-		cfg.PlanCacheBytes = 16 << 20
-	}
+	cfg.PlanCacheBytes = cmp.Or(cfg.PlanCacheBytes, 16<<20)
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -126,16 +109,7 @@ func NewServer(cfg Config) (*Server, error) {
 		MaxMessageBytes: cfg.MaxMessageBytes,
 		Registry:        server,
 	}
-	server.door = login.NewDoor(login.Config{
-		Policy:         cfg.Policy,
-		Log:            cfg.Log,
-		TLS:            cfg.TLS,
-		RequireTLS:     cfg.RequireTLS,
-		LookUp:         cfg.LookUp,
-		Cancel:         server.cancel,
-		MaxConnections: cfg.MaxConnections,
-		StartupTimeout: cfg.StartupTimeout,
-	})
+	server.door = login.NewDoor(cfg.Config, server.cancel)
 	return server, nil
 }
 
@@ -276,32 +250,29 @@ func (s *Server) cancel(pid int32, secret uint32) {
 	}
 }
 
-// Admit counts a session whose client has logged in, or refuses it. Whoever was admitted
+// Admit counts a session whose client has logged in, or refuses it. A session that was admitted
 // must leave.
 func (s *Server) Admit(user string) *pgerr.Error {
-	if n := s.open.Add(1); s.cfg.MaxConnections > 0 && n > int64(s.cfg.MaxConnections) {
-		s.open.Add(-1)
-		return pgerr.Fatalf(codes.TooManyConnections, "sorry, too many clients already")
+	open, most := s.open.Add(1), int64(s.cfg.MaxConnections)
+	refusal := ""
+	switch {
+	case most == 0:
+	case open > most:
+		refusal = "sorry, too many clients already"
+	case open > most-reservedConnections && !s.mayUseReserved(user):
+		refusal = "remaining connection slots are reserved for admin_users"
 	}
-	if err := s.reserved(user); err != nil {
-		s.open.Add(-1)
-		return err
+	if refusal == "" {
+		return nil
 	}
-	return nil
+	s.open.Add(-1)
+	return pgerr.Fatalf(codes.TooManyConnections, "%s", refusal)
 }
 
 // Leave ends what Admit began.
 func (s *Server) Leave() { s.open.Add(-1) }
 
-// reserved refuses the last connections to everybody but the administrators.
-func (s *Server) reserved(user string) *pgerr.Error {
-	if s.cfg.MaxConnections == 0 || len(s.cfg.AdminUsers) == 0 || s.open.Load() <= int64(s.cfg.MaxConnections-reservedConnections) {
-		return nil
-	}
-	for _, admin := range s.cfg.AdminUsers {
-		if admin == user && user != sqlfuncs.Anonymous {
-			return nil
-		}
-	}
-	return pgerr.Fatalf(codes.TooManyConnections, "remaining connection slots are reserved for admin_users")
+// mayUseReserved: the last connections are for the administrators, if there are any.
+func (s *Server) mayUseReserved(user string) bool {
+	return len(s.cfg.AdminUsers) == 0 || user != sqlfuncs.Anonymous && slices.Contains(s.cfg.AdminUsers, user)
 }

@@ -180,12 +180,14 @@ func startServer(t testing.TB, options map[string]string) *testServer {
 		locks = store
 	}
 	cfg := pgwire.Config{
+		Config: login.Config{
+			Policy:     policy(t, options),
+			Log:        slog.New(s.log),
+			TLS:        func() *tls.Config { return config },
+			RequireTLS: options["require_tls"] == "on",
+		},
 		Functions:       sqlfuncs.NewService(locks, maxTTL),
-		Policy:          policy(t, options),
-		Log:             slog.New(s.log),
 		Version:         "test",
-		TLS:             func() *tls.Config { return config },
-		RequireTLS:      options["require_tls"] == "on",
 		Now:             s.clock.Wall,
 		ShutdownTimeout: 5 * time.Second,
 	}

@@ -18,6 +18,7 @@ import (
 	"raisinproxy/backend/inprocess"
 	"raisinproxy/pgwire"
 	"raisinproxy/pgwire/auth"
+	"raisinproxy/pgwire/login"
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/sqlfuncs"
 )
@@ -59,17 +60,19 @@ func NewApp(ctx context.Context, cfg *Config, log *slog.Logger) (*App, error) {
 	a.functions.LimitLeases(cfg.Locks.MaxLeasesPerUser)
 	version, _ := buildVersion()
 	a.server, err = pgwire.NewServer(pgwire.Config{
+		Config: login.Config{
+			Policy:         policy,
+			Log:            log,
+			TLS:            a.renewal.tls.Load,
+			LookUp:         a.lookUp(),
+			RequireTLS:     cfg.PGWire.RequireTLS,
+			MaxConnections: cfg.PGWire.MaxConnections,
+			StartupTimeout: cfg.PGWire.StartupTimeout,
+		},
 		Functions:       a.functions,
-		Policy:          policy,
-		Log:             log,
 		Version:         version,
-		TLS:             a.renewal.tls.Load,
-		LookUp:          a.lookUp(),
-		RequireTLS:      cfg.PGWire.RequireTLS,
 		Port:            a.port(),
-		MaxConnections:  cfg.PGWire.MaxConnections,
 		AdminUsers:      cfg.Auth.AdminUsers,
-		StartupTimeout:  cfg.PGWire.StartupTimeout,
 		IdleTimeout:     cfg.PGWire.IdleTimeout,
 		ShutdownTimeout: cfg.PGWire.ShutdownTimeout,
 		MaxMessageBytes: cfg.PGWire.MaxMessageBytes,

@@ -14,6 +14,7 @@ import (
 	"raisinproxy/backend"
 	"raisinproxy/pgwire"
 	"raisinproxy/pgwire/auth"
+	"raisinproxy/pgwire/login"
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wiretest"
 	"raisinproxy/sqlfuncs"
@@ -180,9 +181,8 @@ func newServer(t *testing.T, behind *upstream.Server) *proxied {
 		t.Fatal(err)
 	}
 	server, err := pgwire.NewServer(pgwire.Config{
+		Config:          login.Config{Policy: policy, Log: slog.New(slog.DiscardHandler)},
 		Functions:       sqlfuncs.NewService(p.store, 5*time.Minute),
-		Policy:          policy,
-		Log:             slog.New(slog.DiscardHandler),
 		Version:         "test",
 		ShutdownTimeout: 5 * time.Second,
 		Upstream:        behind,

@@ -22,21 +22,24 @@ type Client struct {
 	IdleTimeout time.Duration
 
 	machine  Machine
-	conn     net.Conn // others than the owner read it under interrupt.mu
+	conn     net.Conn // others than the owner read it under mu
 	loop     *Loop
 	polled   *poll.Conn // conn, if the loop can wait for it
 	ctx      context.Context
 	watching *watcher // reads from the client while something else is waited for
 
-	interrupt interrupt
-	stopping  atomic.Bool
+	// How other goroutines reach what a session waits for.
+	stopping atomic.Bool
+	mu       sync.Mutex
+	cancel   context.CancelCauseFunc // of what is waited for; nil: nothing is
+	other    Other                   // nil: there is none
 }
 
-// interrupt is how other goroutines reach what a session waits for.
-type interrupt struct {
-	mu     sync.Mutex
-	cancel context.CancelCauseFunc // of what is waited for; nil: nothing is
-	other  Other                   // nil: there is none
+// guarded does something that other goroutines may do at the same time.
+func (c *Client) guarded(do func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	do()
 }
 
 // NewClient is a connection that ctx ends, and may be parked with loop; nil: there is none.
@@ -55,9 +58,7 @@ func (c *Client) Polled() (*poll.Conn, *Loop) { return c.polled, c.loop }
 
 // Secure goes on with another connection, which is the old one or around it.
 func (c *Client) Secure(conn net.Conn) {
-	c.interrupt.mu.Lock()
-	defer c.interrupt.mu.Unlock()
-	c.conn = conn
+	c.guarded(func() { c.conn = conn })
 }
 
 // IsStopping says whether the session is to end as soon as it waits for its client.
@@ -71,9 +72,7 @@ const LastWords = time.Second
 
 // Wake ends the reading from the client, which is taken up again after a look around.
 func (c *Client) Wake() {
-	c.interrupt.mu.Lock()
-	defer c.interrupt.mu.Unlock()
-	c.conn.SetReadDeadline(longAgo)
+	c.guarded(func() { c.conn.SetReadDeadline(longAgo) })
 }
 
 // Stop ends the session as soon as it waits for its client.
@@ -84,51 +83,40 @@ func (c *Client) Stop() {
 
 // Hurry ends the reading of the session, and its writing a moment later.
 func (c *Client) Hurry() {
-	c.stopping.Store(true)
-	c.interrupt.mu.Lock()
-	defer c.interrupt.mu.Unlock()
-	c.conn.SetReadDeadline(longAgo)
-	c.conn.SetWriteDeadline(time.Now().Add(LastWords))
+	c.Stop()
+	c.guarded(func() { c.conn.SetWriteDeadline(time.Now().Add(LastWords)) })
 }
 
 // HangUp ends the session whatever it does, for this cause.
 func (c *Client) HangUp(cause error) {
 	c.Cancel(cause)
 	c.Hurry()
-	c.interrupt.abandon()
+	c.abandon()
 }
 
 // SetOther says what else the session waits for; nil: nothing.
 func (c *Client) SetOther(other Other) {
-	c.interrupt.mu.Lock()
-	defer c.interrupt.mu.Unlock()
-	c.interrupt.other = other
+	c.guarded(func() { c.other = other })
 }
 
 // Cancel ends what the session waits for, if it waits for something, and returns what else is to be
 // cancelled; nil: nothing. An idle session is not touched, and neither is the statement after the one that was meant.
 func (c *Client) Cancel(cause error) Other {
-	c.interrupt.mu.Lock()
-	defer c.interrupt.mu.Unlock()
-	if c.interrupt.cancel != nil {
-		c.interrupt.cancel(cause)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cancel != nil {
+		c.cancel(cause)
 	}
-	return c.interrupt.other
+	return c.other
 }
 
 // abandon gives the other side up, if there is one.
-func (i *interrupt) abandon() {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.other != nil {
-		i.other.Abandon()
+func (c *Client) abandon() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.other != nil {
+		c.other.Abandon()
 	}
-}
-
-func (i *interrupt) set(cancel context.CancelCauseFunc) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.cancel = cancel
 }
 
 // Flush writes all answers in one write.

@@ -1,6 +1,6 @@
 // Package drive serves the clients of sessions: it reads, lets the session answer what is there, writes, and waits,
 // by an event loop where the system has one, else by a goroutine for each. It knows neither what is said nor what a
-// session is, but for the Machine that it drives.
+// session is, except for the Machine that it drives.
 //
 //	machine.go  what is driven: Machine; Source, a second connection that answers the same client
 //	client.go   the connection to a client: what was read, what is to be written, and how it ends

@@ -78,8 +78,8 @@ func (c *Client) Adopt(deadline time.Time) {
 	if c.loop == nil {
 		return
 	}
-	c.interrupt.mu.Lock()
-	defer c.interrupt.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	polled, err := c.loop.Adopt(c.conn)
 	if err != nil {
 		return

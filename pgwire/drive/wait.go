@@ -11,10 +11,10 @@ import (
 // client goes away.
 func (c *Client) Waiting(do func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(c.ctx)
-	c.interrupt.set(cancel)
+	c.guarded(func() { c.cancel = cancel })
 	c.watching = c.watch(cancel)
 	defer func() {
-		c.interrupt.set(nil)
+		c.guarded(func() { c.cancel = nil })
 		c.stopWatching()
 		c.watching = nil // its buffer is not for idle sessions
 		cancel(nil)
@@ -59,7 +59,7 @@ func (c *Client) watch(gone context.CancelCauseFunc) *watcher {
 // lose ends what a session waits for whose client is gone.
 func (c *Client) lose(why error, gone context.CancelCauseFunc) {
 	gone(why)
-	c.interrupt.abandon()
+	c.abandon()
 }
 
 // Reading lets do read from the client amid a Waiting: nobody watches it meanwhile.

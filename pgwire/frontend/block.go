@@ -18,8 +18,11 @@ type Block struct {
 	State wire.TxState
 }
 
-// BeginImplicit makes sure that there is a transaction.
-func (b *Block) BeginImplicit() {
+// TransactionState is its state.
+func (b *Block) TransactionState() wire.TxState { return b.State }
+
+// EnsureTransaction makes sure that there is a transaction.
+func (b *Block) EnsureTransaction() {
 	if b.State == wire.NoTransaction {
 		b.State = wire.ImplicitTransaction
 		b.S.Tx.started = time.Time{}
@@ -47,8 +50,8 @@ func (b *Block) end(commit bool) {
 	b.S.EndPortals()
 }
 
-// Abort is what an error does to it.
-func (b *Block) Abort() {
+// AbortTransaction is what an error does to it.
+func (b *Block) AbortTransaction() {
 	switch b.State {
 	case wire.InBlock:
 		b.State = wire.FailedBlock
@@ -60,23 +63,30 @@ func (b *Block) Abort() {
 
 // Control runs a transaction command and returns its tag.
 func (b *Block) Control(t *plan.Transaction) (tag string, err error) {
-	switch t.Kind {
-	case plan.Begin:
+	inBlock := b.State == wire.InBlock || b.State == wire.FailedBlock
+	ends := t.Kind == plan.Commit || t.Kind == plan.Rollback
+	switch {
+	case t.Kind == plan.Begin:
 		return t.Tag, b.begin(t)
-	case plan.Commit:
-		return b.commit(t)
-	case plan.Rollback:
-		return t.Tag, b.rollback(t)
+	case !inBlock && !ends:
+		return "", ErrNoBlock(SavepointCommands[t.Kind])
+	case !inBlock && t.Chain:
+		return "", ErrNoBlock(t.Tag + " AND CHAIN")
+	case !inBlock:
+		b.S.Warn(codes.NoActiveSQLTransaction, "there is no transaction in progress")
+	case !ends:
+		return t.Tag, b.savepoint(t)
+	case t.Kind == plan.Commit && b.State == wire.FailedBlock:
+		b.finish(t, false)
+		return "ROLLBACK", nil
 	}
-	if b.State != wire.InBlock && b.State != wire.FailedBlock {
-		return "", pgerr.Newf(codes.NoActiveSQLTransaction, "%s can only be used in transaction blocks", SavepointCommands[t.Kind])
-	}
-	if t.Kind == plan.Savepoint {
-		b.S.View.Vars.Savepoint()
-		b.S.Tx.savepoints = append(b.S.Tx.savepoints, t.Savepoint)
-		return t.Tag, nil
-	}
-	return t.Tag, b.endSavepoint(t)
+	b.finish(t, t.Kind == plan.Commit)
+	return t.Tag, nil
+}
+
+// ErrNoBlock refuses a command outside of transaction blocks.
+func ErrNoBlock(command string) error {
+	return pgerr.Newf(codes.NoActiveSQLTransaction, "%s can only be used in transaction blocks", command)
 }
 
 // SavepointCommands are the names of the commands about savepoints.
@@ -90,53 +100,17 @@ func (b *Block) begin(t *plan.Transaction) error {
 	if b.State == wire.InBlock {
 		b.S.Warn(codes.ActiveSQLTransaction, "there is already a transaction in progress")
 	}
-	if err := b.applyModes(t.Modes); err != nil {
-		return err
+	for _, m := range t.Modes {
+		if err := b.S.setMode(m, true); err != nil {
+			return err
+		}
 	}
 	b.State = wire.InBlock
 	return nil
 }
 
-func (b *Block) applyModes(modes []plan.Mode) error {
-	for _, m := range modes {
-		if err := b.S.setMode(m, true); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (b *Block) commit(t *plan.Transaction) (tag string, err error) {
-	switch b.State {
-	case wire.FailedBlock:
-		return "ROLLBACK", b.finish(t, false)
-	case wire.InBlock:
-		return t.Tag, b.finish(t, true)
-	}
-	return t.Tag, b.none(t, "COMMIT AND CHAIN", true)
-}
-
-func (b *Block) rollback(t *plan.Transaction) error {
-	if b.State == wire.FailedBlock || b.State == wire.InBlock {
-		return b.finish(t, false)
-	}
-	return b.none(t, "ROLLBACK AND CHAIN", false)
-}
-
-// noBlock is COMMIT or ROLLBACK without a BEGIN: a warning, and the end of the
-// implicit transaction.
-func (b *Block) none(t *plan.Transaction, chain string, commit bool) error {
-	if t.Chain {
-		return pgerr.Newf(codes.NoActiveSQLTransaction, "%s can only be used in transaction blocks", chain)
-	}
-	b.S.Warn(codes.NoActiveSQLTransaction, "there is no transaction in progress")
-	b.end(commit)
-	return nil
-}
-
-// finishBlock ends an explicit transaction, and with AND CHAIN begins another of
-// the same characteristics.
-func (b *Block) finish(t *plan.Transaction, commit bool) error {
+// finish ends a transaction, and with AND CHAIN begins another of the same characteristics.
+func (b *Block) finish(t *plan.Transaction, commit bool) {
 	characteristics := b.S.View.Vars.Characteristics()
 	b.end(commit)
 	if t.Chain {
@@ -144,12 +118,16 @@ func (b *Block) finish(t *plan.Transaction, commit bool) error {
 		b.S.Tx.started = time.Time{}
 		b.S.View.Vars.BeginWith(characteristics)
 	}
-	return nil
 }
 
-// endSavepoint is RELEASE or ROLLBACK TO. Portals that were opened since the
-// savepoint go with it when it is rolled back.
-func (b *Block) endSavepoint(t *plan.Transaction) error {
+// savepoint is a command about one. Portals that were opened since a savepoint go with it when
+// it is rolled back.
+func (b *Block) savepoint(t *plan.Transaction) error {
+	if t.Kind == plan.Savepoint {
+		b.S.View.Vars.Savepoint()
+		b.S.Tx.savepoints = append(b.S.Tx.savepoints, t.Savepoint)
+		return nil
+	}
 	depth := len(b.S.Tx.savepoints)
 	for depth > 0 && b.S.Tx.savepoints[depth-1] != t.Savepoint {
 		depth--

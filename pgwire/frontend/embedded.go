@@ -18,11 +18,11 @@ import (
 // embedded is a session without a PostgreSQL behind it.
 type embedded struct {
 	*Session
-	block Block
+	Block
 }
 
 // NewEmbedded is the handler of a session without one.
-func NewEmbedded(s *Session) Handler { return &embedded{Session: s, block: Block{S: s}} }
+func NewEmbedded(s *Session) Handler { return &embedded{Session: s, Block: Block{S: s}} }
 
 // Begin applies the client's parameters. The client will be told its names, as UTF-8.
 func (s *embedded) Begin(guest *login.Guest) error {
@@ -30,6 +30,9 @@ func (s *embedded) Begin(guest *login.Guest) error {
 		if err := settings.ValidUTF8([]byte(name)); err != nil {
 			return Fatal(err)
 		}
+	}
+	if guest.Replicates {
+		return pgerr.Fatalf(codes.FeatureNotSupported, "a replication connection needs an [upstream]")
 	}
 	return s.applyParameters(guest.Parameters)
 }
@@ -45,65 +48,58 @@ func (s *embedded) ProcessID() int32 { return 0 }
 func (s *embedded) Before() drive.Verdict  { return OurTurn }
 func (s *embedded) Partial() drive.Verdict { return NeedInput }
 
-// Dispatch answers one frame. needInput means that it is done.
+// Dispatch answers one frame. NeedInput means that it is done.
 func (s *embedded) Dispatch(m *wire.Message) drive.Verdict {
-	switch m.Kind {
-	case 'Q':
-		return s.extendedOrSkip(s.Query, m)
-	case 'P':
-		return s.extendedOrSkip(s.Parse, m)
-	case 'B':
-		return s.extendedOrSkip(s.Bind, m)
-	case 'D':
-		return s.extendedOrSkip(s.Describe, m)
-	case 'E':
-		return s.extendedOrSkip(s.Execute, m)
-	case 'C':
-		return s.extendedOrSkip(s.Close, m)
-	case 'H':
-		return s.extendedOrSkip(s.flushRequest, m)
-	case 'S':
+	switch {
+	case m.Kind == 'S':
 		s.Sync(m.Body)
 		return NeedInput
-	case 'X':
+	case m.Kind == 'X':
 		return Finished
-	case 'd', 'c', 'f':
-		return NeedInput // what is left of a COPY that failed
-	case 'F':
-		return s.extendedOrSkip(s.functionCall, m)
+	case m.Kind == 'p': // the log-in is over
+		s.Report(pgerr.Fatalf(codes.ProtocolViolation, "invalid frontend message type %d", m.Kind))
+		return Finished
+	case s.Skipping:
+		return NeedInput
 	}
-	s.Report(pgerr.Fatalf(codes.ProtocolViolation, "invalid frontend message type %d", m.Kind))
-	return Finished
+	if answer := answers[m.Kind]; answer != nil {
+		return answer(s.Session, m)
+	}
+	return NeedInput // data that is left of a COPY that failed
+}
+
+// answers are what answers messages of the kinds that an error amid a pipeline has dropped.
+var answers = [256]func(*Session, *wire.Message) drive.Verdict{
+	'Q': (*Session).Query,
+	'P': (*Session).Parse,
+	'B': (*Session).Bind,
+	'D': (*Session).Describe,
+	'E': (*Session).Execute,
+	'C': (*Session).Close,
+	'H': (*Session).flushRequest,
+	'F': (*Session).functionCall,
 }
 
 // applyParameters makes the client's settings the ones that RESET goes back to.
 // Those of options come first, so that a parameter of its own wins.
 func (s *embedded) applyParameters(parameters []wire.Parameter) error {
-	for _, p := range parameters {
-		if p.Name != "options" {
-			continue
-		}
-		parsed, err := parseOptions(p.Value)
-		if err != nil {
-			return err
-		}
-		for _, o := range parsed {
-			if err := s.setStartup(o); err != nil {
-				return err
-			}
-		}
-	}
+	var options, others []wire.Parameter
 	for _, p := range parameters {
 		switch p.Name {
-		case "user", "database", "options":
-		case "replication":
-			if on, ok := datum.ParseBool(p.Value); !ok || on {
-				return pgerr.Fatalf(codes.FeatureNotSupported, "a replication connection needs an [upstream]")
-			}
-		default:
-			if err := s.setStartup(p); err != nil {
+		case "options":
+			parsed, err := parseOptions(p.Value)
+			if err != nil {
 				return err
 			}
+			options = append(options, parsed...)
+		case "replication":
+		default:
+			others = append(others, p)
+		}
+	}
+	for _, p := range append(options, others...) {
+		if err := s.setStartup(p); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -124,23 +120,19 @@ func (s *embedded) setStartup(p wire.Parameter) error {
 	return nil
 }
 
-// Consult is never asked: nothing but the client and the backend stands between.
-func (s *embedded) Consult(v drive.Verdict) bool {
+// Consult is never asked, and so nothing is given up: only the client and the backend stand between.
+func (s *embedded) Consult(drive.Verdict) error { return errNoUpstream }
+func (s *embedded) GiveUp(err error) {
+	s.Log.Error("an embedded session waits for an upstream", "error", err)
 	s.Report(pgerr.Fatalf(codes.Internal, "internal error"))
-	s.Log.Error("an embedded session waits for an upstream", "verdict", int(v))
 	s.Farewell()
-	return false
 }
 
-func (s *embedded) TransactionState() wire.TxState { return s.block.State }
-func (s *embedded) EnsureTransaction()             { s.block.BeginImplicit() }
-func (s *embedded) EndImplicit()                   { s.block.EndImplicit() }
-func (s *embedded) AbortTransaction()              { s.block.Abort() }
-func (s *embedded) TellBlock()                     {}
-func (s *embedded) AnswerFailure(error) bool       { return false }
+func (s *embedded) TellBlock()               {}
+func (s *embedded) AnswerFailure(error) bool { return false }
 
 func (s *embedded) ControlTransaction(_ *plan.Statement, t *plan.Transaction) (tag string, err error) {
-	return s.block.Control(t)
+	return s.Control(t)
 }
 
 func (s *embedded) RefreshSettings() {
@@ -168,7 +160,6 @@ func (s *embedded) StatementTimeout() time.Duration { return s.View.Vars.Stateme
 // What follows is about an upstream, and there is none: statements that need one are refused by the planner.
 
 func (s *embedded) Refuses(*plan.Statement) error { return nil }
-func (s *embedded) TurnToAsk() drive.Verdict      { return OurTurn }
 func (s *embedded) Probe(st *plan.Statement, _ []datum.Type) (*plan.Statement, error) {
 	return st, errNoUpstream
 }
@@ -177,24 +168,23 @@ func (s *embedded) RunSplit(*Portal, int, bool) error { return errNoUpstream }
 func (s *embedded) PrepareSplit(*plan.Statement, *rewrite.PrepareSplit) error {
 	return errNoUpstream
 }
-func (s *embedded) HasStatement(string) (bool, error) { return false, nil }
-func (s *embedded) HasPortal(string) (bool, error)    { return false, nil }
-func (s *embedded) ShadowStatement()                  {}
-func (s *embedded) ShadowPortal()                     {}
-func (s *embedded) ClosePortal(*Portal)               {}
+func (s *embedded) CheckStatement(string) error { return nil }
+func (s *embedded) CheckPortal(string) error    { return nil }
+func (s *embedded) ShadowStatement()            {}
+func (s *embedded) ShadowPortal()               {}
+func (s *embedded) ClosePortal(*Portal)         {}
 
 var errNoUpstream = pgerr.Newf(codes.Internal, "a statement that needs an [upstream] was not refused")
 
 func (s *embedded) ForgetUnnamed() {
 	s.Objects.Unnamed = nil
-	if s.block.State != wire.FailedBlock {
+	if s.State != wire.FailedBlock {
 		s.Objects.UnnamedPortal.State = PortalAbsent
 	}
 }
 
 func (s *embedded) Source() drive.Source { return s.Client.Direct() }
 
-func (s *embedded) GiveUp(error)    {}
 func (s *embedded) Settle()         {}
 func (s *embedded) LastStatement()  {}
 func (s *embedded) HangUpUpstream() {}

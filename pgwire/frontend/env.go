@@ -122,15 +122,8 @@ func (s *Session) SetSetting(name, value string, local bool) (string, error) {
 	if err := s.View.Vars.Set(name, value, local); err != nil {
 		return "", err
 	}
-	s.passNotices()
+	s.ReportAll(s.View.Vars.TakeNotices())
 	return s.View.Vars.Show(name)
-}
-
-// passNotices sends what a change of a setting has to say.
-func (s *Session) passNotices() {
-	for _, n := range s.View.Vars.TakeNotices() {
-		s.Report(n)
-	}
 }
 
 // show makes the rows of SHOW.
@@ -193,7 +186,7 @@ func (s *Session) set(a *plan.Set) error {
 			return err
 		}
 	}
-	s.passNotices()
+	s.ReportAll(s.View.Vars.TakeNotices())
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package frontend
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -30,13 +31,10 @@ func (s *Session) FailPipeline(err error) drive.Verdict {
 // Parse makes a prepared statement.
 func (s *Session) Parse(m *wire.Message) drive.Verdict {
 	s.Refresh() // before the text is read, which depends on settings
-	name, err := s.name(m, m.Statement)
-	if err != nil {
-		return s.FailPipeline(err)
-	}
 	declared := m.Types
-	text, err := s.View.Text.FromClient(m.Text)
-	if err != nil {
+	name, nameErr := s.name(m, m.Statement)
+	text, textErr := s.View.Text.FromClient(m.Text)
+	if err := cmp.Or(nameErr, textErr); err != nil {
 		return s.FailPipeline(err)
 	}
 	script, ok := s.Lookup(s.Read(text), plan.Options{Prepared: true, Types: declared})
@@ -44,19 +42,13 @@ func (s *Session) Parse(m *wire.Message) drive.Verdict {
 		return NeedPlan
 	}
 	st, err := s.prepared(script, declared)
-	asks := err == nil && SplitOf(st) != nil
-	if asks {
-		if v := s.Handler.TurnToAsk(); v != OurTurn {
-			return v
-		}
-	}
 	s.BeginImplicit()
 	if len(name) == 0 {
 		s.Objects.Unnamed = nil // even if the new one fails
 		s.Handler.ShadowStatement()
 	}
-	s.Announce(script)
-	if asks {
+	s.ReportAll(script.Notices)
+	if err == nil && SplitOf(st) != nil {
 		st, err = s.Handler.Probe(st, declared)
 	}
 	if err != nil {
@@ -71,18 +63,13 @@ func (s *Session) Parse(m *wire.Message) drive.Verdict {
 	return NeedInput
 }
 
-// emptyStatement is the plan of a text without a statement.
-var emptyStatement = &plan.Statement{}
-
 // prepared checks that a script is one statement that may be prepared now.
 func (s *Session) prepared(script *plan.Script, declared []datum.Type) (*plan.Statement, error) {
 	switch {
 	case script.Err != nil:
 		return nil, script.Err
-	case len(script.Statements) == 0 && len(declared) > 0:
-		return &plan.Statement{Params: declared}, nil
 	case len(script.Statements) == 0:
-		return emptyStatement, nil
+		return &plan.Statement{Params: declared}, nil
 	case len(script.Statements) > 1:
 		return nil, pgerr.Newf(codes.Syntax, "cannot insert multiple commands into a prepared statement")
 	}
@@ -101,27 +88,25 @@ func (s *Session) prepared(script *plan.Script, declared []datum.Type) (*plan.St
 	return st, nil
 }
 
-// Announce sends the notices about a text, which PostgreSQL sends when it reads it.
-func (s *Session) Announce(script *plan.Script) {
-	for _, n := range script.Notices {
-		s.Report(n)
-	}
-}
-
 // name is the name of a statement or portal in UTF-8. The error is what is wrong with it, or with its message.
 func (s *Session) name(m *wire.Message, raw []byte) ([]byte, error) {
 	if m.Bad != nil {
 		return nil, m.Bad
 	}
-	if !slices.ContainsFunc(raw, func(c byte) bool { return c >= utf8.RuneSelf }) {
-		return raw, nil
-	}
-	s.Refresh()
-	name, err := s.View.Text.FromClient(raw)
+	name, err := s.InUTF8(raw)
 	if err == nil {
 		err = settings.ValidUTF8(name)
 	}
 	return name, err
+}
+
+// InUTF8 is a name that a client has sent.
+func (s *Session) InUTF8(raw []byte) ([]byte, error) {
+	if !slices.ContainsFunc(raw, func(c byte) bool { return c >= utf8.RuneSelf }) {
+		return raw, nil
+	}
+	s.Refresh()
+	return s.View.Text.FromClient(raw)
 }
 
 // maxName is how much of a name of a statement or portal counts: NAMEDATALEN - 1
@@ -139,17 +124,13 @@ func ErrStatementExists(name string) error {
 // Keep stores a named prepared statement, of the protocol or of SQL: they share
 // their names.
 func (s *Session) Keep(name string, st *plan.Statement) error {
-	taken := s.Objects.Statements[NameKey(name)] != nil
-	if !taken {
-		var err error
-		if taken, err = s.Handler.HasStatement(name); err != nil {
-			return err
-		}
-	}
-	if taken {
+	if s.Objects.Statements[NameKey(name)] != nil {
 		return ErrStatementExists(name)
 	}
-	if err := s.roomForStatement(); err != nil {
+	if err := s.Handler.CheckStatement(name); err != nil {
+		return err
+	}
+	if err := room(s.Objects.statementBytes, maxStatementBytes, "prepared statements", "DEALLOCATE those that are not needed."); err != nil {
 		return err
 	}
 	s.Objects.Statements[NameKey(name)] = st
@@ -181,12 +162,9 @@ func (s *Session) statementOf(name []byte) (*plan.Statement, error) {
 
 // Bind makes a portal.
 func (s *Session) Bind(message *wire.Message) drive.Verdict {
-	portalName, err := s.name(message, message.Portal)
-	if err != nil {
-		return s.FailPipeline(err)
-	}
-	statementName, err := s.name(message, message.Statement)
-	if err != nil {
+	portalName, portalErr := s.name(message, message.Portal)
+	statementName, statementErr := s.name(message, message.Statement)
+	if err := cmp.Or(portalErr, statementErr); err != nil {
 		return s.FailPipeline(err)
 	}
 	m := wire.Body{Rest: message.Rest}
@@ -196,8 +174,7 @@ func (s *Session) Bind(message *wire.Message) drive.Verdict {
 	}
 	s.BeginImplicit()
 	s.Refresh()
-	values, err := s.parameterList(&m, st, statementName)
-	if err != nil {
+	if err := s.parameterFormats(&m, st, statementName); err != nil {
 		return s.FailPipeline(err)
 	}
 	if s.TxState() == wire.FailedBlock && !st.EndsTransaction() {
@@ -213,7 +190,7 @@ func (s *Session) Bind(message *wire.Message) drive.Verdict {
 	if err != nil {
 		return s.FailPipeline(err)
 	}
-	if err := s.fillPortal(p, &m, values); err != nil {
+	if err := s.fillPortal(p, &m); err != nil {
 		s.dropPortal(p)
 		return s.FailPipeline(err)
 	}
@@ -225,25 +202,19 @@ func (s *Session) Bind(message *wire.Message) drive.Verdict {
 	return NeedInput
 }
 
-// parameterValues is where the values of a Bind stand in its body.
-type parameterValues struct {
-	formats wire.Formats
-	count   int
-}
-
-// parameterList reads the counts, which must fit the statement, up to the values.
-func (s *Session) parameterList(m *wire.Body, st *plan.Statement, name []byte) (v parameterValues, err error) {
-	s.codes = wire.ReadFormats(m, s.codes[:0])
-	v.formats, v.count = s.codes, m.Count()
+// parameterFormats reads a Bind up to the values, of which there must be as many as the statement has parameters.
+func (s *Session) parameterFormats(m *wire.Body, st *plan.Statement, name []byte) error {
+	s.formats = wire.ReadFormats(m, s.formats[:0])
+	count := m.Count()
 	switch {
 	case m.Bad != nil:
-		return v, m.Bad
-	case len(v.formats) > 1 && len(v.formats) != v.count:
-		return v, pgerr.Newf(codes.ProtocolViolation, "bind message has %d parameter formats but %d parameters", len(v.formats), v.count)
-	case v.count != len(st.Params):
-		return v, pgerr.Newf(codes.ProtocolViolation, "bind message supplies %d parameters, but prepared statement \"%s\" requires %d", v.count, name, len(st.Params))
+		return m.Bad
+	case len(s.formats) > 1 && len(s.formats) != count:
+		return pgerr.Newf(codes.ProtocolViolation, "bind message has %d parameter formats but %d parameters", len(s.formats), count)
+	case count != len(st.Params):
+		return pgerr.Newf(codes.ProtocolViolation, "bind message supplies %d parameters, but prepared statement \"%s\" requires %d", count, name, len(st.Params))
 	}
-	return v, nil
+	return nil
 }
 
 func (s *Session) newPortal(name []byte, st *plan.Statement) (*Portal, error) {
@@ -253,17 +224,13 @@ func (s *Session) newPortal(name []byte, st *plan.Statement) (*Portal, error) {
 		p.Reset("", st, len(s.Tx.savepoints))
 		return p, nil
 	}
-	taken := s.Objects.Portals[string(NameKey(name))] != nil
-	if !taken {
-		var err error
-		if taken, err = s.Handler.HasPortal(string(NameKey(name))); err != nil {
-			return nil, err
-		}
+	if s.Objects.Portals[string(NameKey(name))] != nil {
+		return nil, ErrPortalExists(string(name))
 	}
-	if taken {
-		return nil, ErrPortalExists(name)
+	if err := s.Handler.CheckPortal(string(name)); err != nil {
+		return nil, err
 	}
-	if err := s.roomForPortal(); err != nil {
+	if err := room(s.Objects.portalBytes, maxPortalBytes, "portals", "Close those that are not needed, or end the transaction."); err != nil {
 		return nil, err
 	}
 	p := &Portal{}
@@ -292,15 +259,15 @@ func (s *Session) PortalOf(name []byte) (*Portal, error) {
 }
 
 // fillPortal reads the parameter values and the result formats.
-func (s *Session) fillPortal(p *Portal, m *wire.Body, values parameterValues) error {
+func (s *Session) fillPortal(p *Portal, m *wire.Body) error {
 	if SplitOf(p.Bound) != nil {
-		return s.fillRaw(p, m, values)
+		return s.fillRaw(p, m)
 	}
-	for i := range values.count {
-		before := m.Rest
-		v, err := s.Parameter(m, p.Bound.InputType(i, values.formats.Of(i) != 0), values.formats.Of(i), i+1)
+	for i := range p.Bound.Params {
+		before, format := m.Rest, s.formats.Of(i)
+		v, err := s.Parameter(m, p.Bound.InputType(i, format != wire.TextFormat), format, i+1)
 		if err != nil {
-			return s.inParameter(err, p.Name, i+1, values.formats.Of(i), before)
+			return s.inParameter(err, p.Name, i+1, format, before)
 		}
 		p.Params = append(p.Params, v)
 	}
@@ -328,9 +295,9 @@ func (s *Session) readResultFormats(p *Portal, m *wire.Body) error {
 }
 
 // fillRaw keeps the parameters as they are, for the upstream to read.
-func (s *Session) fillRaw(p *Portal, m *wire.Body, values parameterValues) error {
-	for i := range values.count {
-		v := wire.RawValue{Format: values.formats.Of(i)}
+func (s *Session) fillRaw(p *Portal, m *wire.Body) error {
+	for i := range p.Bound.Params {
+		v := wire.RawValue{Format: s.formats.Of(i)}
 		if length := m.Int32(); length != -1 {
 			v.Value = append([]byte{}, m.Bytes(int(length))...)
 		}
@@ -400,7 +367,7 @@ func isText(t datum.Type) bool { return t.IsString() || t == datum.Unknown }
 // columns of the statement that it names, and that of SHOW is called as the
 // parameter spells itself.
 func (s *Session) columnsOf(st *plan.Statement) []plan.Column {
-	st, err := s.Target(st)
+	st, _, err := s.Target(st)
 	if err != nil {
 		return nil
 	}
@@ -416,20 +383,21 @@ const maxExecutes = 32
 
 var errStackDepth = pgerr.Newf(codes.StatementTooComplex, "stack depth limit exceeded")
 
-// Target is the statement that runs in the end: what EXECUTE names, or st itself.
-func (s *Session) Target(st *plan.Statement) (*plan.Statement, error) {
+// Target is the statement that runs in the end: st itself, or what EXECUTE names. by is the EXECUTE
+// that names it; nil: none does.
+func (s *Session) Target(st *plan.Statement) (target, by *plan.Statement, err error) {
 	for range maxExecutes {
 		e, ok := st.Action.(*local.Execute)
 		if !ok {
-			return st, nil
+			return st, by, nil
 		}
 		next, err := s.statement(e.Name)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		st = next
+		st, by = next, st
 	}
-	return nil, errStackDepth
+	return nil, nil, errStackDepth
 }
 
 // objectName is the name in a Describe or a Close.
@@ -471,7 +439,7 @@ func (s *Session) Describe(m *wire.Message) drive.Verdict {
 	if m.Object == 'S' {
 		s.Client.Out.ParameterDescription(st.Params)
 	}
-	target, err := s.Target(st)
+	target, _, err := s.Target(st)
 	if columns == nil {
 		s.Client.Out.NoData()
 	} else if err == nil && target.Described != nil {
@@ -513,7 +481,7 @@ func (s *Session) Execute(m *wire.Message) drive.Verdict {
 
 // calls says whether running a statement may evaluate calls.
 func (s *Session) calls(st *plan.Statement) bool {
-	target, err := s.Target(st)
+	target, _, err := s.Target(st)
 	return err == nil && len(target.Calls) > 0
 }
 
@@ -558,6 +526,6 @@ func SplitOf(st *plan.Statement) *rewrite.Split {
 }
 
 // ErrPortalExists refuses a second portal of a name.
-func ErrPortalExists(name []byte) error {
+func ErrPortalExists(name string) error {
 	return pgerr.Newf(codes.DuplicateCursor, "cursor \"%s\" already exists", name)
 }

@@ -34,7 +34,7 @@ func FuzzStartup(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	door := login.NewDoor(login.Config{Policy: policy, Log: slog.New(slog.DiscardHandler), Cancel: func(int32, uint32) {}})
+	door := login.NewDoor(login.Config{Policy: policy, Log: slog.New(slog.DiscardHandler)}, func(int32, uint32) {})
 	f.Fuzz(func(t *testing.T, input []byte) {
 		s := aliceSession(t)
 		conn := wiretest.NewTape(input, 7)

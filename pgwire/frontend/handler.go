@@ -28,8 +28,8 @@ type Handler interface {
 	Partial() drive.Verdict
 	// Dispatch answers one frame. needInput means that it is done.
 	Dispatch(m *wire.Message) drive.Verdict
-	// Consult does what stands between a frame and its answer. If it says false the session is over.
-	Consult(v drive.Verdict) bool
+	// Consult does what stands between a frame and its answer. Its error is for GiveUp.
+	Consult(v drive.Verdict) error
 
 	TransactionState() wire.TxState
 	// EnsureTransaction begins an implicit transaction if there is none; endImplicit commits it.
@@ -53,17 +53,16 @@ type Handler interface {
 
 	// Refuses is what is wrong with a statement in this mode.
 	Refuses(st *plan.Statement) error
-	// TurnToAsk is ourTurn if the upstream can be asked now what a statement means; probe asks it.
-	TurnToAsk() drive.Verdict
+	// Probe asks the upstream what a statement means.
 	Probe(st *plan.Statement, declared []datum.Type) (*plan.Statement, error)
 	// OpenExecute makes a portal of an EXECUTE one of the statement that it names, if it has to be.
 	OpenExecute(p *Portal) error
 	// RunSplit runs a portal of a statement that both sides have a part in, prepareSplit is SQL's PREPARE of one.
 	RunSplit(p *Portal, maxRows int, describe bool) error
 	PrepareSplit(st *plan.Statement, a *rewrite.PrepareSplit) error
-	// HasStatement and hasPortal say whether the upstream has one of that name.
-	HasStatement(name string) (bool, error)
-	HasPortal(name string) (bool, error)
+	// CheckStatement and CheckPortal refuse a name if the upstream has one of it.
+	CheckStatement(name string) error
+	CheckPortal(name string) error
 	// ShadowStatement and shadowPortal note that an unnamed one takes the place of the upstream's.
 	ShadowStatement()
 	ShadowPortal()
@@ -81,7 +80,3 @@ type Handler interface {
 	LastStatement()
 	HangUpUpstream()
 }
-
-var (
-	_ Handler = (*embedded)(nil)
-)

@@ -12,7 +12,7 @@ import (
 
 const (
 	// maxStatementBytes and maxPortalBytes bound what the statements and the portals of
-	// one session take, but for the newest: one of any size may be kept.
+	// one session take, except the newest: one of any size may be kept.
 	maxStatementBytes = 16 << 20
 	maxPortalBytes    = 64 << 20
 	// overhead of a statement or a portal beyond its text or values.
@@ -40,14 +40,6 @@ func room(kept, limit int, what, hint string) error {
 		return nil
 	}
 	return pgerr.Newf(codes.ProgramLimitExceeded, "the %s of this session take more than %d bytes", what, limit).WithHint("%s", hint)
-}
-
-func (s *Session) roomForStatement() error {
-	return room(s.Objects.statementBytes, maxStatementBytes, "prepared statements", "DEALLOCATE those that are not needed.")
-}
-
-func (s *Session) roomForPortal() error {
-	return room(s.Objects.portalBytes, maxPortalBytes, "portals", "Close those that are not needed, or end the transaction.")
 }
 
 func (s *Session) dropStatement(name string) {

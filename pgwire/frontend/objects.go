@@ -12,7 +12,3 @@ type objects struct {
 	// The unnamed portal and the one of simple queries keep their memory.
 	UnnamedPortal, Simple Portal
 }
-
-func newObjects() objects {
-	return objects{Statements: map[string]*plan.Statement{}, Portals: map[string]*Portal{}}
-}

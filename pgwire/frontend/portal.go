@@ -24,8 +24,7 @@ type Portal struct {
 	depth   int // savepoints that were open when it was made
 	State   portalState
 	frame   local.Frame
-	table   [][]datum.Datum // the rows of SHOW
-	read    int             // how many of them were sent
+	table   [][]datum.Datum // the rows of SHOW that were not sent
 	kept    int             // bytes that it takes while it has a name
 
 	// Of a statement that the upstream has a part in:
@@ -54,7 +53,7 @@ const (
 // Reset makes p a portal of st, keeping its memory.
 func (p *Portal) Reset(name string, st *plan.Statement, depth int) {
 	p.Name, p.Bound, p.running, p.depth = name, st, nil, depth
-	p.State, p.table, p.read = PortalReady, nil, 0
+	p.State, p.table = PortalReady, nil
 	p.Params, p.Formats = p.Params[:0], p.Formats[:0]
 	p.frame.Params = nil
 	p.Raw, p.Upstream, p.Tag, p.Text, p.Undescribed = nil, "", "", nil, false
@@ -65,7 +64,8 @@ func (p *Portal) Reset(name string, st *plan.Statement, depth int) {
 // calls of a statement are evaluated by its first run alone. describe asks for
 // the row description that a simple query gets.
 func (s *Session) RunPortal(p *Portal, maxRows int, describe bool) (err error) {
-	s.beginUnitStatement(p)
+	s.EndUnitStatement()
+	s.Unit.begin(s.Client.Out.Position(), p.State == PortalOpen)
 	defer func() {
 		if err != nil {
 			p.State = PortalBroken
@@ -110,41 +110,44 @@ func (s *Session) start(p *Portal, describe bool) error {
 	if err := p.checkFormats(); err != nil {
 		return err
 	}
-	switch action := p.running.Action.(type) {
+	query, _ := p.running.Action.(*local.Select)
+	switch p.running.Action.(type) {
 	case *local.Select:
 		s.View.Vars.Queried()
-		if err := action.Check(&p.frame); err != nil {
-			return err
-		}
-		if describe {
-			s.describeRows(s.columnsOf(p.running), p.Formats)
-		}
-		if err := action.Open(&p.frame); err != nil {
+		if err := query.Check(&p.frame); err != nil {
 			return err
 		}
 	case *plan.Show, *plan.ShowAll:
-		table, err := s.show(action)
-		if err != nil {
+		var err error
+		if p.table, err = s.show(p.running.Action); err != nil {
 			return err
-		}
-		p.table = table
-		if describe {
-			s.describeRows(s.columnsOf(p.running), p.Formats)
 		}
 	default:
-		tag, err := s.command(p.running)
-		if err != nil {
+		return s.runCommand(p)
+	}
+	if describe {
+		s.describeRows(s.columnsOf(p.running), p.Formats)
+	}
+	if query != nil {
+		if err := query.Open(&p.frame); err != nil {
 			return err
 		}
-		if tag != "" {
-			s.Client.Out.CommandComplete(tag)
-		}
-		if p.State != PortalAbsent { // it may have ended with its transaction
-			p.State = PortalDone
-		}
-		return nil
 	}
 	p.State = PortalOpen
+	return nil
+}
+
+func (s *Session) runCommand(p *Portal) error {
+	tag, err := s.command(p.running)
+	if err != nil {
+		return err
+	}
+	if tag != "" {
+		s.Client.Out.CommandComplete(tag)
+	}
+	if p.State != PortalAbsent { // it may have ended with its transaction
+		p.State = PortalDone
+	}
 	return nil
 }
 
@@ -250,34 +253,25 @@ func (s *Session) complete(p *Portal, rows int) {
 
 // nextRow sends one row. A row that fails half way leaves nothing behind.
 func (s *Session) nextRow(p *Portal) (more bool, err error) {
-	query, ok := p.running.Action.(*local.Select)
-	if ok {
-		more, err = query.Next(&p.frame)
-	} else {
-		p.read++
-		more = p.read <= len(p.table)
+	columns := p.running.Columns
+	query, _ := p.running.Action.(*local.Select) // nil: SHOW
+	switch {
+	case query != nil:
+		if more, err = query.Next(&p.frame); more && err == nil {
+			err = s.compute(query, &p.frame, len(columns))
+		}
+	case len(p.table) > 0:
+		more = true
+		s.row = append(s.row[:0], p.table[0]...)
+		p.table = p.table[1:]
 	}
 	if err != nil || !more {
-		return false, err
-	}
-	columns := p.running.Columns
-	if ok {
-		err = s.compute(query, &p.frame, len(columns))
-	} else {
-		s.row = append(s.row[:0], p.table[p.read-1]...)
-	}
-	if err != nil {
 		return false, err
 	}
 	start := s.Client.Out.Begin('D')
 	s.Client.Out.Buf = append(s.Client.Out.Buf, byte(len(columns)>>8), byte(len(columns)))
 	for i := range columns {
-		if ok {
-			err = s.sendColumn(query, &p.frame, columns[i].Type, i, p.Formats.Of(i))
-		} else {
-			err = s.sendValue(columns[i].Type, s.row[i], p.Formats.Of(i))
-		}
-		if err != nil {
+		if err := s.sendColumn(query, &p.frame, columns[i].Type, i, p.Formats.Of(i)); err != nil {
 			s.Client.Out.Mend()
 			return false, err
 		}
@@ -305,11 +299,14 @@ func (s *Session) compute(query *local.Select, f *local.Frame, columns int) erro
 }
 
 func (s *Session) sendColumn(query *local.Select, f *local.Frame, t datum.Type, i int, format int16) error {
+	if query == nil || s.View.Text.Converts() {
+		return s.sendValue(t, s.row[i], format)
+	}
 	fn, row, err := query.ScalarCall(f, i)
 	if err != nil {
 		return err
 	}
-	if fn != nil && !s.View.Text.Converts() {
+	if fn != nil {
 		start := len(s.Client.Out.Buf)
 		s.Client.Out.Buf = append(s.Client.Out.Buf, 0, 0, 0, 0)
 		if format == wire.BinaryFormat {
@@ -326,12 +323,9 @@ func (s *Session) sendValue(t datum.Type, v datum.Datum, format int16) error {
 	if len(s.Client.Out.Buf)+len(v.Str) > maxResult {
 		return errTooLarge
 	}
-	if s.View.Text.Converts() && !v.Null && v.Str != "" {
-		converted, err := s.View.Text.ToClient(v.Str)
-		if err != nil {
-			return err
-		}
-		v.Str = converted
+	v, err := s.View.Text.ValueToClient(v)
+	if err != nil {
+		return err
 	}
 	return s.Client.Out.Value(t, v, format, s.View.Zone)
 }

@@ -18,12 +18,10 @@ import (
 // transaction unless they say otherwise, up to the first error.
 func (s *Session) Query(m *wire.Message) drive.Verdict {
 	s.Refresh() // before the text is read, which depends on settings
-	if m.Bad != nil {
-		s.Fail(m.Bad)
-		s.Ready()
-		return NeedInput
-	}
 	text, err := s.View.Text.FromClient(m.Text)
+	if m.Bad != nil {
+		err = m.Bad
+	}
 	if err != nil {
 		s.Fail(err)
 		s.Ready()
@@ -53,7 +51,7 @@ func (s *Session) AnswerQuery(text []byte, script *plan.Script) drive.Verdict {
 // RunScript runs the statements of a simple query, up to the first error, which it answers.
 func (s *Session) RunScript(script *plan.Script) {
 	if script.Err != nil {
-		s.Announce(script)
+		s.ReportAll(script.Notices)
 		s.Fail(script.Err)
 		return
 	}
@@ -62,7 +60,7 @@ func (s *Session) RunScript(script *plan.Script) {
 		return
 	}
 	s.Tx.batch = len(script.Statements) > 1
-	s.Announce(script)
+	s.ReportAll(script.Notices)
 	defer func() { s.Tx.batch = false }()
 	for _, st := range script.Statements {
 		if err := s.RunStatement(st); err != nil {
@@ -109,7 +107,7 @@ func (s *Session) Wrong(st *plan.Statement) error {
 	return nil
 }
 
-// IsPrepared says whether a statement is about a prepared one that calls our functions.
+// IsPrepared says whether a statement is about a prepared one that calls raisin_ functions.
 func IsPrepared(a plan.Action) bool {
 	switch a.(type) {
 	case *plan.Prepare, *rewrite.PrepareSplit, *local.Execute, *plan.Deallocate:

@@ -14,14 +14,14 @@ import (
 	"raisinproxy/pgwire/login"
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
+	"raisinproxy/planner/plan"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
 // Session is one client's connection. Everything in it belongs to the goroutine
-// that serves it, or to the event loop that it is parked with, but for what interrupt guards
-// and for stopping.
+// that serves it, or to the event loop that it is parked with, except for what Client lets others do.
 type Session struct {
 	Env    *Env
 	Client *drive.Client
@@ -39,7 +39,7 @@ type Session struct {
 	Objects  objects
 	deadline time.Time          // of the running statement; zero: none
 	notify   func(*pgerr.Error) // sends a notice
-	codes    wire.Formats       // scratch
+	formats  wire.Formats       // scratch: of the parameters of a Bind
 	row      []datum.Datum      // scratch: the row that is sent next
 	// Skipping: an error was answered in the extended protocol, and everything up
 	// to Sync is dropped.
@@ -68,7 +68,7 @@ func NewSession(ctx context.Context, env *Env, conn net.Conn, loop *drive.Loop, 
 		Log:     log,
 		callCtx: ctx,
 		ended:   func() {},
-		Objects: newObjects(),
+		Objects: objects{Statements: map[string]*plan.Statement{}, Portals: map[string]*Portal{}},
 	}
 	s.Client = drive.NewClient(ctx, conn, loop, machine{s})
 	s.Handler = choose(s)
@@ -111,29 +111,10 @@ func (s *Session) refuse(err error) {
 	s.Farewell()
 }
 
-// end gives back everything that the session holds.
-func (s *Session) end() {
-	s.Env.Registry.Unregister(s.Client, s.Key)
-	if !s.Unit.Deciding {
-		_ = s.UndoUnit() // nobody is there to be told
-	}
-	if s.admitted {
-		s.Env.Registry.Leave()
-	}
-	s.Client.Conn().Close()
-	s.Handler.HangUpUpstream()
-	if s.Key.PID != 0 {
-		s.Log.Debug("session ended", "pid", s.Key.PID)
-	}
-	s.ended()
-}
-
 // machine is a session as it is driven.
 type machine struct{ *Session }
 
 var _ drive.Machine = machine{}
-
-func (s machine) Step() drive.Verdict { return s.Session.Step() }
 
 // Serve does what step may not do: plan, wait for a backend or for the upstream.
 func (s machine) Serve(v drive.Verdict) (next drive.Verdict, goOn bool) {
@@ -145,7 +126,8 @@ func (s machine) Serve(v drive.Verdict) (next drive.Verdict, goOn bool) {
 			return next, true
 		}
 	default:
-		if !s.Handler.Consult(v) {
+		if err := s.Handler.Consult(v); err != nil {
+			s.Handler.GiveUp(err)
 			return 0, false
 		}
 	}
@@ -185,8 +167,23 @@ func (s machine) Crashed(cause any, stack []byte) {
 	s.Farewell()
 }
 
-func (s machine) End()                               { s.end() }
-func (s machine) MostWaiting() int                   { return s.MaxWaiting() }
+// End gives back everything that the session holds.
+func (s machine) End() {
+	s.Env.Registry.Unregister(s.Client, s.Key)
+	if !s.Unit.Deciding {
+		_ = s.UndoUnit() // nobody is there to be told
+	}
+	if s.admitted {
+		s.Env.Registry.Leave()
+	}
+	s.Client.Conn().Close()
+	s.Handler.HangUpUpstream()
+	if s.Key.PID != 0 {
+		s.Log.Debug("session ended", "pid", s.Key.PID)
+	}
+	s.ended()
+}
+
 func (s machine) Leaving(answers []byte, from int64) { s.Unit.leaving(answers, from) }
 func (s machine) Source() drive.Source               { return s.Handler.Source() }
 
@@ -202,8 +199,8 @@ const (
 	maxHeld = 8 << 10
 )
 
-// MaxWaiting is how many bytes of answers may wait for a flush now.
-func (s *Session) MaxWaiting() int {
+// MostWaiting is how many bytes of answers may wait for a flush now.
+func (s *Session) MostWaiting() int {
 	if s.Unit.Open() {
 		return maxHeld
 	}
@@ -229,6 +226,13 @@ func (s *Session) Report(e *pgerr.Error) {
 	}
 	if s.wanted(e) {
 		s.Client.Out.Report(s.View.Text.Report(e))
+	}
+}
+
+// ReportAll sends notices: those about a text when it is read, as PostgreSQL does.
+func (s *Session) ReportAll(notices []*pgerr.Error) {
+	for _, n := range notices {
+		s.Report(n)
 	}
 }
 

@@ -25,7 +25,7 @@ type Env struct {
 
 // Registry knows the sessions of a server. It is safe for concurrent use.
 type Registry interface {
-	// Admit counts a session whose client has logged in as user, or refuses it. Whoever was admitted must leave.
+	// Admit counts a session whose client has logged in as user, or refuses it. A session that was admitted must leave.
 	Admit(user string) *pgerr.Error
 	Leave()
 	// Register gives a session the key by which it can be cancelled. pid is the process id that it should have;

@@ -1,8 +1,8 @@
 package frontend
 
 import (
-	"bytes"
 	"encoding/binary"
+	"regexp"
 	"strings"
 	"time"
 
@@ -39,7 +39,11 @@ func (s *Session) startup(door *login.Door) error {
 	}
 	s.Client.In.Limit = s.Env.MaxMessageBytes
 	s.Client.IdleTimeout = s.Env.IdleTimeout
-	s.greet()
+	s.Key = s.Env.Registry.Register(s.Client, s.Handler.ProcessID())
+	s.Handler.ReportGreeting()
+	s.Client.Out.Message(&pgproto3.BackendKeyData{ProcessID: uint32(s.Key.PID), SecretKey: binary.BigEndian.AppendUint32(nil, s.Key.Secret)})
+	s.Client.Out.ReadyForQuery(wire.StatusIdle)
+	s.Refresh()
 	return nil
 }
 
@@ -67,17 +71,17 @@ func parseOptions(options string) ([]wire.Parameter, error) {
 	var parsed []wire.Parameter
 	words := splitOptions(options)
 	for i := 0; i < len(words); i++ {
-		word := words[i]
-		var setting, flag string
-		switch {
-		case word == "-c" && i+1 < len(words):
+		word, flag := words[i], "-c "
+		if word == "-c" && i+1 < len(words) {
 			i++
-			setting, flag = words[i], "-c "
-		case strings.HasPrefix(word, "-c") && word != "-c":
-			setting, flag = word[2:], "-c "
-		case strings.HasPrefix(word, "--") && word != "--":
-			setting, flag = word[2:], "--"
-		default:
+			word += words[i]
+		}
+		setting, ok := strings.CutPrefix(word, "-c")
+		if !ok {
+			flag = "--"
+			setting, ok = strings.CutPrefix(word, flag)
+		}
+		if !ok || setting == "" {
 			return nil, pgerr.Fatalf(codes.Syntax, "invalid command-line argument for server process: %s", word).
 				WithHint("Try \"postgres --help\" for more information.")
 		}
@@ -90,38 +94,16 @@ func parseOptions(options string) ([]wire.Parameter, error) {
 	return parsed, nil
 }
 
+// optionWord is a word among options, escaped a character that a backslash keeps from ending it.
+var (
+	optionWord = regexp.MustCompile(`(?s)(?:\\.|[^ \t\n\r\v\f])+`)
+	escaped    = regexp.MustCompile(`(?s)\\(.)`)
+)
+
 func splitOptions(options string) []string {
-	var words []string
-	var word bytes.Buffer
-	inWord := false
-	for i := 0; i < len(options); i++ {
-		c := options[i]
-		switch {
-		case strings.IndexByte(" \t\n\r\v\f", c) >= 0:
-			if inWord {
-				words = append(words, word.String())
-				word.Reset()
-				inWord = false
-			}
-			continue
-		case c == '\\' && i+1 < len(options):
-			i++
-			c = options[i]
-		}
-		inWord = true
-		word.WriteByte(c)
-	}
-	if inWord {
-		words = append(words, word.String())
+	words := optionWord.FindAllString(options, -1)
+	for i := range words {
+		words[i] = escaped.ReplaceAllString(words[i], "$1")
 	}
 	return words
-}
-
-// greet sends everything from the parameters to the first ReadyForQuery.
-func (s *Session) greet() {
-	s.Key = s.Env.Registry.Register(s.Client, s.Handler.ProcessID())
-	s.Handler.ReportGreeting()
-	s.Client.Out.Message(&pgproto3.BackendKeyData{ProcessID: uint32(s.Key.PID), SecretKey: binary.BigEndian.AppendUint32(nil, s.Key.Secret)})
-	s.Client.Out.ReadyForQuery(wire.StatusIdle)
-	s.Refresh()
 }

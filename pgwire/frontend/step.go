@@ -54,7 +54,7 @@ func (s *Session) Step() drive.Verdict {
 			return v
 		}
 		s.Answered(body)
-		if len(s.Client.Out.Buf) > s.MaxWaiting() {
+		if len(s.Client.Out.Buf) > s.MostWaiting() {
 			return NeedRoom
 		}
 	}
@@ -112,14 +112,6 @@ func (s *Session) flushRequest(m *wire.Message) drive.Verdict {
 	}
 	s.SendAll()
 	return NeedInput
-}
-
-// extendedOrSkip drops a frame if an earlier one of its pipeline failed.
-func (s *Session) extendedOrSkip(answer func(*wire.Message) drive.Verdict, m *wire.Message) drive.Verdict {
-	if s.Skipping {
-		return NeedInput
-	}
-	return answer(m)
 }
 
 // functionCall refuses the fast-path call of old clients.
@@ -189,7 +181,7 @@ func (s *Session) mayWait(calls bool) bool {
 // catalogues would keep an event loop for milliseconds.
 func (s *Session) mayCompute(statements ...*plan.Statement) bool {
 	return s.Blocking || !slices.ContainsFunc(statements, func(st *plan.Statement) bool {
-		target, err := s.Target(st)
+		target, _, err := s.Target(st)
 		return err == nil && target.ReadsCatalogues
 	})
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // This file gives back what the calls of a failed statement took. PostgreSQL undoes all
-// that a statement did when it fails; a lease or units in our store stay, unless they are
+// that a statement did when it fails; a lease or units in the store stay, unless they are
 // given back. What fails as a whole, the unit, is the implicit transaction, or in a block
 // the statement.
 
@@ -72,11 +72,6 @@ func (u *unit) note(e sqlfuncs.Effect) {
 // Open says whether something would have to be given back, or told of, if the unit failed.
 func (u *unit) Open() bool { return len(u.Effects) > 0 }
 
-// took says whether the running statement has taken something.
-func (u *unit) took() bool {
-	return u.running && slices.ContainsFunc(u.Effects[u.statements[len(u.statements)-1].first:], func(e sqlfuncs.Effect) bool { return e.Took() })
-}
-
 const (
 	// maxKeptEffects bounds the memory that an idle session keeps for its next unit.
 	maxKeptEffects = 16
@@ -128,12 +123,6 @@ func (u *unit) leaving(answers []byte, from int64) {
 	u.scanned = max(u.scanned, end)
 }
 
-// beginUnitStatement is to be called before a portal runs.
-func (s *Session) beginUnitStatement(p *Portal) {
-	s.EndUnitStatement()
-	s.Unit.begin(s.Client.Out.Position(), p.State == PortalOpen)
-}
-
 // EndUnitStatement is to be called when a statement has succeeded. In a block it cannot
 // fail any more.
 func (s *Session) EndUnitStatement() {
@@ -179,26 +168,20 @@ func (s *Session) UndoUnit() (stays string) {
 	s.Client.Out.Mend()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.Client.Context()), giveBackTime)
 	defer cancel()
-	kept := make([]bool, len(u.Effects))
-	for i, st := range slices.Backward(u.statements) {
-		end := len(u.Effects)
-		if i+1 < len(u.statements) {
-			end = u.statements[i+1].first
-		}
-		for j := end - 1; j >= st.first; j-- {
-			e := &u.Effects[j]
-			kept[j] = st.told || !e.Took() || s.undo(ctx, e) != nil
+	var left []sqlfuncs.Effect
+	end := len(u.Effects)
+	for _, st := range slices.Backward(u.statements) {
+		for _, e := range slices.Backward(u.Effects[st.first:end]) {
+			if st.told || !e.Took() || s.undo(ctx, &e) != nil {
+				left = append(left, e)
+			}
 		}
 		if !st.told {
 			s.Client.Out.DropRows(st.from, st.to)
 		}
+		end = st.first
 	}
-	left := make([]sqlfuncs.Effect, 0, len(kept))
-	for j, e := range u.Effects {
-		if kept[j] {
-			left = append(left, e)
-		}
-	}
+	slices.Reverse(left)
 	u.forget()
 	return Describe("Not undone: ", left)
 }
@@ -250,14 +233,14 @@ func WithDetail(detail, more string) string {
 // returned no row and changed none.
 func (s *Session) WarnOfLoss(tag string) {
 	u := &s.Unit
-	if !u.took() || u.statements[len(u.statements)-1].told || tag[strings.LastIndexByte(tag, ' ')+1:] != "0" {
+	if !u.running || tag[strings.LastIndexByte(tag, ' ')+1:] != "0" {
 		return
 	}
 	st := u.statements[len(u.statements)-1]
-	if s.Client.Out.HasRows(st.from) {
+	took := slices.DeleteFunc(slices.Clone(u.Effects[st.first:]), func(e sqlfuncs.Effect) bool { return !e.Took() })
+	if len(took) == 0 || st.told || s.Client.Out.HasRows(st.from) {
 		return
 	}
-	took := slices.DeleteFunc(slices.Clone(u.Effects[st.first:]), func(e sqlfuncs.Effect) bool { return !e.Took() })
 	s.Report(&pgerr.Error{
 		Severity: pgerr.SeverityWarning,
 		Code:     codes.Warning,

@@ -44,7 +44,7 @@ func TestRowsOfAFailedUnit(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := aliceSession(t)
-			s.Handler.(*embedded).block.State = wire.ImplicitTransaction
+			s.Handler.(*embedded).State = wire.ImplicitTransaction
 			all := ""
 			for i, answers := range test.statements {
 				s.Unit.begin(int64(len(all)), false)

@@ -2,6 +2,7 @@ package login
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -11,7 +12,6 @@ import (
 
 	"raisinproxy/pgwire/auth"
 	"raisinproxy/pgwire/wire"
-	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
@@ -19,41 +19,22 @@ import (
 // those waiting who fail again and again.
 
 // authenticate finds out who the client is, and in which scope it works.
-func (v *Visitor) authenticate(parameters []wire.Parameter) (*Guest, error) {
-	var user, database string
-	for _, p := range parameters {
-		switch p.Name {
-		case "user":
-			user = datum.TruncateName(p.Value)
-		case "database":
-			database = p.Value // not truncated: two scopes must not become one
-		}
+func (v *Visitor) authenticate(g *Guest) error {
+	if g.user == "" {
+		return pgerr.Fatalf(codes.InvalidAuthorizationSpecification, "no PostgreSQL user name specified in startup packet")
 	}
-	if user == "" {
-		return nil, pgerr.Fatalf(codes.InvalidAuthorizationSpecification, "no PostgreSQL user name specified in startup packet")
-	}
-	if database == "" {
-		database = user
-	}
+	g.Database = cmp.Or(g.Database, g.user)
 	if v.door.cfg.RequireTLS && !v.channel.Encrypted {
 		e := pgerr.Fatalf(codes.InvalidAuthorizationSpecification, "this server requires TLS").WithHint("Connect with sslmode=require or stronger.")
-		v.logFailure(user, e)
-		return nil, e
+		v.logFailure(g.user, e)
+		return e
 	}
-	identity, err := v.identify(user)
+	found, err := v.lookUp(g.user)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return &Guest{Identity: identity, Database: database, Parameters: parameters, StartBy: v.startBy}, nil
-}
-
-// identify drives the exchange of the policy's method.
-func (v *Visitor) identify(user string) (auth.Identity, error) {
-	found, err := v.lookUp(user)
-	if err != nil {
-		return auth.Identity{}, err
-	}
-	return v.converse(user, v.door.cfg.Policy.Begin(user, v.channel, found))
+	g.Identity, err = v.converse(g.user, v.door.cfg.Policy.Begin(g.user, v.channel, found))
+	return err
 }
 
 // logFailure tells the operator more than the client is told, if there is more.
@@ -71,9 +52,7 @@ func (v *Visitor) awaitTurn(among *throttle) (done func(), err error) {
 	if done, ok := among.free(v.network); ok {
 		return done, nil
 	}
-	err = v.client.Waiting(func(ctx context.Context) error {
-		ctx, cancel := v.untilStarted(ctx)
-		defer cancel()
+	err = v.waiting(func(ctx context.Context) (err error) {
 		done, err = among.turn(ctx, v.network)
 		return err
 	})
@@ -89,12 +68,16 @@ func (v *Visitor) awaitTurn(among *throttle) (done func(), err error) {
 	return done, err
 }
 
-// untilStarted ends with the time that the start-up has.
-func (v *Visitor) untilStarted(ctx context.Context) (context.Context, context.CancelFunc) {
-	if v.startBy.IsZero() {
-		return context.WithCancel(ctx)
-	}
-	return context.WithDeadline(ctx, v.startBy)
+// waiting does what may wait, up to the end of the time that the start-up has.
+func (v *Visitor) waiting(do func(context.Context) error) error {
+	return v.client.Waiting(func(ctx context.Context) error {
+		if !v.startBy.IsZero() {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithDeadline(ctx, v.startBy)
+			defer cancel()
+		}
+		return do(ctx)
+	})
 }
 
 // lookUp asks the upstream for a user that the users file does not have; nil if there
@@ -110,10 +93,7 @@ func (v *Visitor) lookUp(user string) (found *auth.User, err error) {
 		return nil, err
 	}
 	defer done()
-	err = v.client.Waiting(func(ctx context.Context) error {
-		ctx, cancel := v.untilStarted(ctx)
-		defer cancel()
-		var err error
+	err = v.waiting(func(ctx context.Context) (err error) {
 		found, err = v.door.cfg.LookUp(ctx, user)
 		return err
 	})
@@ -184,14 +164,14 @@ func (v *Visitor) rejected(user string, err error) error {
 // message, and of what is none, the type is enough.
 func (v *Visitor) awaitResponse() (kind byte, body []byte, err error) {
 	for {
-		if kind, ok := v.client.In.Head(); ok && kind != 'p' {
+		kind, begun := v.client.In.Head()
+		if begun && kind != 'p' {
 			return kind, nil, nil
 		}
 		kind, body, ok, bad := v.client.In.Peek()
 		if ok || bad != nil {
 			return kind, body, bad
 		}
-		_, begun := v.client.In.Head()
 		switch err := v.client.In.Fill(v.client.Conn()); {
 		case errors.Is(err, io.EOF) && begun:
 			return 0, nil, wire.ErrLength // cut short

@@ -14,18 +14,22 @@ import (
 	"raisinproxy/pgwire/wire"
 )
 
-// Config is what a Door needs.
+// Config says who is let in.
 type Config struct {
-	Policy *auth.Policy
-	Log    *slog.Logger
-	// TLS is asked for each connection; nil, or a nil result: TLS is not offered.
+	Policy *auth.Policy // required
+	Log    *slog.Logger // required
+
+	// TLS is asked for each connection, so that certificates can be renewed; nil, or a
+	// nil result: TLS is not offered. A config with one certificate lets clients bind
+	// their authentication to it, one with ALPN in NextProtos lets them begin with TLS
+	// at once.
 	TLS        func() *tls.Config
 	RequireTLS bool
+
 	// LookUp finds a user that the policy's users do not have; nil, or a nil result: there
 	// is none. Its error is for the log.
 	LookUp func(ctx context.Context, name string) (*auth.User, error)
-	// Cancel takes a cancel request.
-	Cancel         func(pid int32, secret uint32)
+
 	MaxConnections int           // of clients that have logged in; 0: no limit
 	StartupTimeout time.Duration // from accept to ReadyForQuery; 0: no limit
 }
@@ -33,13 +37,16 @@ type Config struct {
 // Door lets clients in. It is safe for concurrent use.
 type Door struct {
 	cfg      Config
+	cancel   func(pid int32, secret uint32)
 	queue    *queue
 	throttle throttle // of attempts to log in
 	lookups  throttle // of questions for users
 }
 
-// NewDoor makes one.
-func NewDoor(cfg Config) *Door { return &Door{cfg: cfg, queue: newQueue(cfg.MaxConnections)} }
+// NewDoor makes one. cancel takes cancel requests.
+func NewDoor(cfg Config, cancel func(pid int32, secret uint32)) *Door {
+	return &Door{cfg: cfg, cancel: cancel, queue: newQueue(cfg.MaxConnections)}
+}
 
 func (d *Door) tlsConfig() *tls.Config {
 	if d.cfg.TLS == nil {
@@ -87,8 +94,10 @@ func (v *Visitor) evict() {
 // Guest is a client that has logged in.
 type Guest struct {
 	Identity   auth.Identity
+	user       string // as it calls itself
 	Database   string
-	Parameters []wire.Parameter // all that it has sent
+	Parameters []wire.Parameter // that it has sent besides
+	Replicates bool             // it asks for a connection for replication
 	StartBy    time.Time        // when the start-up has to be over; zero: no limit
 }
 

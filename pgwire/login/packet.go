@@ -46,11 +46,11 @@ func (v *Visitor) logIn() (*Guest, error) {
 	if err != nil {
 		return nil, err
 	}
-	parameters, err := v.readParameters(version, packet)
+	guest, err := v.readParameters(version, packet)
 	if err != nil {
 		return nil, err
 	}
-	return v.authenticate(parameters)
+	return guest, v.authenticate(guest)
 }
 
 // holdStartup gives reads and writes the time that the start-up has, unless it is to end.
@@ -74,35 +74,31 @@ func (v *Visitor) negotiate() (version uint32, packet []byte, err error) {
 		switch {
 		case errors.Is(err, errHandshake) && !askedTLS && !askedGSS:
 			askedTLS = true
-			if err := v.acceptDirectTLS(body); err != nil {
-				return 0, nil, err
-			}
+			err = v.acceptDirectTLS(body)
 		case errors.Is(err, errHandshake):
-			return 0, nil, ErrNoSession
+			err = ErrNoSession
 		case err != nil:
-			return 0, nil, err
-		case code == cancelRequest && len(body) == 8:
-			v.door.cfg.Cancel(int32(binary.BigEndian.Uint32(body)), binary.BigEndian.Uint32(body[4:]))
-			return 0, nil, ErrNoSession
 		case code == cancelRequest:
-			return 0, nil, ErrNoSession
+			err = ErrNoSession
+			if len(body) == 8 {
+				v.door.cancel(int32(binary.BigEndian.Uint32(body)), binary.BigEndian.Uint32(body[4:]))
+			}
 		case code == sslRequest && !askedTLS:
 			askedTLS = true
-			if err := v.offerTLS(); err != nil {
-				return 0, nil, err
-			}
+			err = v.offerTLS()
 		case code == gssencRequest && !askedGSS:
 			askedGSS = true
-			if _, err := v.client.Conn().Write([]byte{'N'}); err != nil {
-				return 0, nil, ErrNoSession
-			}
+			err = v.reply('N')
 		case code>>16 == 1, code>>16 == 2:
+			err = ErrNoSession
 			v.refuseOldProtocol(code)
-			return 0, nil, ErrNoSession
 		case code>>16 != protocolVersion>>16:
-			return 0, nil, pgerr.Fatalf(codes.FeatureNotSupported, "unsupported frontend protocol %d.%d: server supports 3.0 to 3.0", code>>16, code&0xFFFF)
+			err = pgerr.Fatalf(codes.FeatureNotSupported, "unsupported frontend protocol %d.%d: server supports 3.0 to 3.0", code>>16, code&0xFFFF)
 		default:
 			return code, body, nil
+		}
+		if err != nil {
+			return 0, nil, err
 		}
 	}
 }
@@ -114,7 +110,7 @@ func (v *Visitor) refuseOldProtocol(code uint32) {
 }
 
 // readStartupPacket reads a packet that has no type byte. Nothing is answered to
-// a length that cannot be true: whoever sent it does not speak this protocol.
+// a length that cannot be true: its sender does not speak this protocol.
 func (v *Visitor) readStartupPacket() (code uint32, body []byte, err error) {
 	var head [4]byte
 	if _, err := io.ReadFull(v.client.Conn(), head[:]); err != nil {
@@ -135,38 +131,51 @@ func (v *Visitor) readStartupPacket() (code uint32, body []byte, err error) {
 	return binary.BigEndian.Uint32(body), body[4:], nil
 }
 
+var errLayout = pgerr.Fatalf(codes.ProtocolViolation, "invalid startup packet layout: expected terminator as last byte")
+
 // readParameters reads the start-up packet and says what of it is not understood:
 // a later minor version, or protocol options, are negotiated down.
-func (v *Visitor) readParameters(version uint32, packet []byte) ([]wire.Parameter, error) {
+func (v *Visitor) readParameters(version uint32, packet []byte) (*Guest, error) {
 	if len(packet) == 0 || packet[len(packet)-1] != 0 {
-		return nil, pgerr.Fatalf(codes.ProtocolViolation, "invalid startup packet layout: expected terminator as last byte")
+		return nil, errLayout
 	}
-	var parameters []wire.Parameter
+	guest := &Guest{StartBy: v.startBy}
 	var unknown []string
 	m := wire.Body{Rest: packet}
-	for {
-		name := string(m.Text())
-		if name == "" {
-			break
-		}
+	for name := string(m.Text()); name != ""; name = string(m.Text()) {
 		value := string(m.Text())
 		if strings.HasPrefix(name, "_pq_.") {
 			unknown = append(unknown, name)
-			continue
+		} else if err := guest.note(name, value); err != nil {
+			return nil, err
 		}
-		if name == "replication" && value != "database" {
-			if _, ok := datum.ParseBool(value); !ok {
-				return nil, pgerr.Fatalf(codes.InvalidParameterValue, "invalid value for parameter \"replication\": \"%s\"", value).
-					WithHint("Valid values are: \"false\", 0, \"true\", 1, \"database\".")
-			}
-		}
-		parameters = append(parameters, wire.Parameter{Name: name, Value: value})
 	}
 	if m.Done() != nil {
-		return nil, pgerr.Fatalf(codes.ProtocolViolation, "invalid startup packet layout: expected terminator as last byte")
+		return nil, errLayout
 	}
 	if version > protocolVersion || len(unknown) > 0 {
 		v.client.Out.Message(&pgproto3.NegotiateProtocolVersion{NewestMinorProtocol: protocolVersion, UnrecognizedOptions: unknown})
 	}
-	return parameters, nil
+	return guest, nil
+}
+
+// note takes account of a parameter.
+func (g *Guest) note(name, value string) error {
+	switch name {
+	case "user":
+		g.user = datum.TruncateName(value)
+		return nil
+	case "database":
+		g.Database = value // not truncated: two scopes must not become one
+		return nil
+	case "replication":
+		on, ok := datum.ParseBool(value)
+		if !ok && value != "database" {
+			return pgerr.Fatalf(codes.InvalidParameterValue, "invalid value for parameter \"replication\": \"%s\"", value).
+				WithHint("Valid values are: \"false\", 0, \"true\", 1, \"database\".")
+		}
+		g.Replicates = on || !ok
+	}
+	g.Parameters = append(g.Parameters, wire.Parameter{Name: name, Value: value})
+	return nil
 }

@@ -2,7 +2,9 @@ package login
 
 import (
 	"container/list"
+	"maps"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -12,9 +14,9 @@ import (
 )
 
 // queue holds the visitors whose client has not logged in yet. They do not count
-// towards MaxConnections, or whoever cannot log in could keep out all who can. They have
+// towards MaxConnections, or clients that cannot log in could keep out all that can. They have
 // a bound of their own instead, beyond which the one that has been here longest has to
-// go, of those of the network that has the most here: who means well is through after a
+// go, of those of the network that has the most here: a client that means well is through after a
 // few round trips. It is safe for concurrent use.
 type queue struct {
 	limit int // 0: none
@@ -22,8 +24,6 @@ type queue struct {
 	mu      sync.Mutex
 	waiting list.List          // of *Visitor, the longest first
 	from    map[netip.Addr]int // how many of each network
-	sizes   map[int]int        // of how many networks there are so many
-	most    int                // how many of one network, at most
 	told    time.Time          // when the log was last told of a crowd
 }
 
@@ -34,7 +34,7 @@ const leastLogins = 100
 var errEvicted = pgerr.Fatalf(codes.TooManyConnections, "sorry, too many clients are logging in already")
 
 func newQueue(maxConnections int) *queue {
-	e := &queue{from: map[netip.Addr]int{}, sizes: map[int]int{}}
+	e := &queue{from: map[netip.Addr]int{}}
 	if maxConnections > 0 {
 		e.limit = max(maxConnections, leastLogins)
 	}
@@ -46,7 +46,7 @@ func (e *queue) enter(v *Visitor) (crowdedOut *Visitor) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	v.place = e.waiting.PushBack(v)
-	e.count(v.network, 1)
+	e.from[v.network]++
 	if e.limit == 0 || e.waiting.Len() <= e.limit {
 		return nil
 	}
@@ -56,10 +56,11 @@ func (e *queue) enter(v *Visitor) (crowdedOut *Visitor) {
 	return longest
 }
 
-// longest is whoever has waited longest of the network with the most.
+// longest is the visitor that has waited longest of the network with the most.
 func (e *queue) longest() *Visitor {
+	most := slices.Max(slices.Collect(maps.Values(e.from)))
 	at := e.waiting.Front()
-	for e.from[at.Value.(*Visitor).network] < e.most {
+	for e.from[at.Value.(*Visitor).network] < most {
 		at = at.Next()
 	}
 	return at.Value.(*Visitor)
@@ -77,24 +78,8 @@ func (e *queue) leave(v *Visitor) {
 func (e *queue) remove(v *Visitor) {
 	e.waiting.Remove(v.place)
 	v.place = nil
-	e.count(v.network, -1)
-}
-
-// count notes one more or one less of a network.
-func (e *queue) count(network netip.Addr, change int) {
-	before := e.from[network]
-	after := before + change
-	if e.sizes[before]--; e.sizes[before] <= 0 {
-		delete(e.sizes, before)
-	}
-	if after == 0 {
-		delete(e.from, network)
-	} else {
-		e.from[network] = after
-		e.sizes[after]++
-	}
-	if after > e.most || before == e.most && e.sizes[before] == 0 {
-		e.most = after
+	if e.from[v.network]--; e.from[v.network] == 0 {
+		delete(e.from, v.network)
 	}
 }
 

@@ -4,12 +4,11 @@ import (
 	"context"
 	"net"
 	"net/netip"
-	"slices"
 	"sync"
 	"time"
 )
 
-// throttle slows down whoever fails to log in again and again, by network. The attempts of
+// throttle slows down clients that fail to log in again and again, by network. The attempts of
 // all connections of one network take turns: one is judged after the other, and each waits
 // before it is judged once there were failures. So a thousand connections try no more
 // passwords than one does. An attempt waits whether it will succeed or not, so that the
@@ -23,8 +22,8 @@ type throttle struct {
 // attempts are those of one network.
 type attempts struct {
 	failures
-	judging bool            // one has its turn
-	queue   []chan struct{} // the turns of others; the first is next
+	turn    chan struct{} // has one token, of the attempt whose turn it is; the others wait to put theirs in
+	present int           // attempts that have their turn, or wait for it
 }
 
 // failures of one network. Each minute half of them is forgotten.
@@ -41,7 +40,7 @@ const (
 	longestDelay = 3 * time.Second
 	// halfLife is the time in which half of the failures are forgotten.
 	halfLife = time.Minute
-	// maxNetworks bounds what a flood from everywhere can make us remember.
+	// maxNetworks bounds what a flood from everywhere can make the proxy remember.
 	maxNetworks = 10000
 )
 
@@ -51,20 +50,25 @@ func (t *throttle) free(from netip.Addr) (done func(), ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	a := t.of(from, now)
-	if a.judging || a.delay(now) > 0 {
+	if a.present > 0 || a.delay(now) > 0 {
 		return nil, false
 	}
-	a.judging = true
-	return func() { t.leave(from) }, true
+	a.present++
+	a.turn <- struct{}{}
+	return t.done(from, a), true
 }
 
 // turn waits until it is an attempt's turn, and then as long as the failures of its network
 // make it wait. Without an error the attempt is to be judged now, and done called then.
 func (t *throttle) turn(ctx context.Context, from netip.Addr) (done func(), err error) {
-	if err := t.enter(ctx, from); err != nil {
-		return nil, err
+	a := t.enter(from)
+	select {
+	case a.turn <- struct{}{}:
+	case <-ctx.Done():
+		t.leave(from, a)
+		return nil, ctx.Err()
 	}
-	done = func() { t.leave(from) }
+	done = t.done(from, a)
 	// The failures are looked at again after each wait: there may be more by then.
 	for since := time.Now(); ; {
 		now := time.Now()
@@ -81,49 +85,28 @@ func (t *throttle) turn(ctx context.Context, from netip.Addr) (done func(), err 
 	}
 }
 
-// enter waits until no other attempt of a network is being judged.
-func (t *throttle) enter(ctx context.Context, from netip.Addr) error {
-	t.mu.Lock()
-	a := t.of(from, time.Now())
-	if !a.judging {
-		a.judging = true
-		t.mu.Unlock()
-		return nil
-	}
-	mine := make(chan struct{})
-	a.queue = append(a.queue, mine)
-	t.mu.Unlock()
-	select {
-	case <-mine:
-		return nil
-	case <-ctx.Done():
-	}
-	t.mu.Lock()
-	at := slices.Index(a.queue, mine)
-	if at >= 0 {
-		a.queue = slices.Delete(a.queue, at, at+1)
-	}
-	t.mu.Unlock()
-	if at < 0 { // it was given the turn meanwhile
-		t.leave(from)
-	}
-	return ctx.Err()
-}
-
-// leave gives the turn to the next.
-func (t *throttle) leave(from netip.Addr) {
+func (t *throttle) enter(from netip.Addr) *attempts {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	a := t.networks[from]
-	if len(a.queue) == 0 {
-		a.judging = false
-		if a.at(time.Now()) < 1 {
-			delete(t.networks, from)
-		}
-		return
+	a := t.of(from, time.Now())
+	a.present++
+	return a
+}
+
+// done gives the turn to the next.
+func (t *throttle) done(from netip.Addr, a *attempts) func() {
+	return func() {
+		<-a.turn
+		t.leave(from, a)
 	}
-	close(a.queue[0])
-	a.queue = slices.Delete(a.queue, 0, 1)
+}
+
+func (t *throttle) leave(from netip.Addr, a *attempts) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if a.present--; a.present == 0 && a.at(time.Now()) < 1 {
+		delete(t.networks, from)
+	}
 }
 
 // delay is how long the next attempt of a network waits.
@@ -165,25 +148,25 @@ func (t *throttle) of(from netip.Addr, now time.Time) *attempts {
 	if t.networks == nil || len(t.networks) >= maxNetworks {
 		t.forget(now)
 	}
-	a := &attempts{}
+	a := &attempts{turn: make(chan struct{}, 1)}
 	t.networks[from] = a
 	return a
 }
 
 // forget drops those who have not failed for long, or everybody if there are none. Those
-// of whom an attempt is being judged stay: there are no more than connections.
+// who have attempts under way stay: there are no more than connections.
 func (t *throttle) forget(now time.Time) {
-	kept, judging := map[netip.Addr]*attempts{}, map[netip.Addr]*attempts{}
+	kept, present := map[netip.Addr]*attempts{}, map[netip.Addr]*attempts{}
 	for from, a := range t.networks {
-		if a.judging {
-			judging[from] = a
+		if a.present > 0 {
+			present[from] = a
 		}
-		if a.judging || a.at(now) >= 1 {
+		if a.present > 0 || a.at(now) >= 1 {
 			kept[from] = a
 		}
 	}
 	if len(kept) >= maxNetworks {
-		kept = judging
+		kept = present
 	}
 	t.networks = kept
 }

@@ -1,8 +1,10 @@
 package login
 
 import (
+	"bytes"
 	"crypto/tls"
 	"crypto/x509"
+	"io"
 	"net"
 
 	"raisinproxy/pgwire/auth"
@@ -22,25 +24,30 @@ const ALPN = "postgresql"
 func (v *Visitor) offerTLS() error {
 	config := v.door.tlsConfig()
 	if config == nil {
-		if _, err := v.client.Conn().Write([]byte{'N'}); err != nil {
-			return ErrNoSession
-		}
-		return nil
+		return v.reply('N')
 	}
-	if _, err := v.client.Conn().Write([]byte{'S'}); err != nil {
-		return ErrNoSession
+	if err := v.reply('S'); err != nil {
+		return err
 	}
 	return v.secure(config)
 }
 
+// reply answers a request that comes before the start-up packet.
+func (v *Visitor) reply(answer byte) error {
+	if _, err := v.client.Conn().Write([]byte{answer}); err != nil {
+		return ErrNoSession
+	}
+	return nil
+}
+
 // acceptDirectTLS takes a hand-shake that nobody asked for first (sslnegotiation=direct).
-// It has to name our protocol: whoever sends another one here has been led astray.
+// It has to name this protocol: a client that names another one has been led astray.
 func (v *Visitor) acceptDirectTLS(read []byte) error {
 	config := v.door.tlsConfig()
 	if config == nil {
 		return ErrNoSession
 	}
-	v.client.Secure(&unreadConn{Conn: v.client.Conn(), read: append([]byte{}, read...)})
+	v.client.Secure(&unreadConn{Conn: v.client.Conn(), all: io.MultiReader(bytes.NewReader(read), v.client.Conn())})
 	if err := v.secure(config); err != nil {
 		return err
 	}
@@ -54,17 +61,10 @@ func (v *Visitor) acceptDirectTLS(read []byte) error {
 // unreadConn is a connection of which something has been read already.
 type unreadConn struct {
 	net.Conn
-	read []byte
+	all io.Reader
 }
 
-func (c *unreadConn) Read(b []byte) (int, error) {
-	if len(c.read) == 0 {
-		return c.Conn.Read(b)
-	}
-	n := copy(b, c.read)
-	c.read = c.read[n:]
-	return n, nil
-}
+func (c *unreadConn) Read(b []byte) (int, error) { return c.all.Read(b) }
 
 // secure makes the connection one over TLS.
 func (v *Visitor) secure(config *tls.Config) error {

@@ -14,9 +14,9 @@ import (
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
-// batch runs a simple query of several statements of which one is ours: one after the
+// batch runs a simple query of several statements of which one is answered here: one after the
 // other, each where it belongs, in one implicit transaction of the upstream's, as a
-// query without ours would run there.
+// query without such a one would run there.
 type batch struct {
 	s *session
 	// hidden: the upstream is in a transaction block that the client did not begin.
@@ -29,8 +29,8 @@ type batch struct {
 // queryBatch answers the query and leaves the upstream in the transaction that the
 // client is told of.
 func (s *session) queryBatch(script *plan.Script) {
-	s.Announce(script)
-	s.holdParameters()
+	s.ReportAll(script.Notices)
+	s.unreported = &heldParameters{before: s.up.Params(), frames: map[string][]byte{}}
 	b := &batch{s: s, standard: s.View.Standard}
 	err := b.run(script)
 	if err == nil && b.hidden {
@@ -50,7 +50,7 @@ func (s *session) queryBatch(script *plan.Script) {
 func (b *batch) commit() error {
 	tag := b.s.Client.Out.TakeTag()
 	b.s.Unit.Deciding = true
-	if err := b.control("COMMIT"); err != nil {
+	if err := b.s.conv.Command("COMMIT"); err != nil {
 		return err
 	}
 	b.s.Client.Out.Buf = append(b.s.Client.Out.Buf, tag...)
@@ -83,8 +83,8 @@ func (b *batch) run(script *plan.Script) error {
 
 // leavePipeline ends a pipeline that the client has begun and not ended: the query is part of
 // its transaction. Nothing tells whether that is a block but the warning of a BEGIN
-// within one. A session that hears no warnings is refused: what it has begun must not be
-// committed by us.
+// within one. A session that hears no warnings is refused: the proxy must not commit what it has
+// begun.
 func (b *batch) leavePipeline() error {
 	level, warned, refused, err := b.runInPipeline("SHOW client_min_messages") // a query would take a snapshot
 	if err == nil && level == "error" {
@@ -113,23 +113,18 @@ func (b *batch) runInPipeline(sql string) (value string, warned, refused bool, e
 			refused = true
 			return nil
 		},
-		Visit: func(kind byte, body []byte) error {
-			if kind == 'D' {
-				value = string(wire.ReadRow(body)[0])
-			}
-			return nil
-		},
+		Visit: upstream.Each('D', func(row []byte) { value = string(wire.ReadRow(row)[0]) }),
 	})
 	return value, warned, refused, err
 }
 
 // begin makes sure that there is a transaction.
 func (b *batch) begin() error {
-	if status, _ := b.s.up.Transaction(); status != wire.StatusIdle {
+	if b.s.up.Status() != wire.StatusIdle {
 		return nil
 	}
 	b.hidden = true
-	return b.control("BEGIN")
+	return b.s.conv.Command("BEGIN")
 }
 
 // failed tells the client of an error, and makes the upstream's transaction what it
@@ -139,7 +134,7 @@ func (b *batch) failed(err error) error {
 	if b.s.up.IsLost() && !ok {
 		return err
 	}
-	if status, _ := b.s.up.Transaction(); ok && status == wire.StatusIdle && !b.hidden { // it is that of a COMMIT
+	if ok && b.s.up.Status() == wire.StatusIdle && !b.hidden { // it is that of a COMMIT
 		theirs.Response.Detail = frontend.WithDetail(theirs.Response.Detail, b.s.View.Text.Best(frontend.Describe("The block took: ", b.s.Unit.Block)))
 	}
 	b.s.Fail(err)
@@ -153,11 +148,11 @@ func (b *batch) failed(err error) error {
 			return err
 		}
 	}
-	switch status, _ := b.s.up.Transaction(); {
-	case status == wire.StatusIdle: // a COMMIT that failed has rolled back
+	switch {
+	case b.s.up.Status() == wire.StatusIdle: // a COMMIT that failed has rolled back
 		return nil
 	case b.hidden:
-		return b.control("ROLLBACK")
+		return b.s.conv.Command("ROLLBACK")
 	case abort:
 		return b.s.conv.Abort()
 	}
@@ -165,15 +160,18 @@ func (b *batch) failed(err error) error {
 }
 
 func (b *batch) statement(st *plan.Statement) error {
-	if (st.Mentions || b.s.isOurStatement(st)) && b.s.settingsStale && !b.s.involved(st) {
-		if err := b.s.askFacts(); err != nil {
+	if b.s.involved(st) {
+		if err := b.s.runSplitQuery(st); err != nil {
 			return err
 		}
-	}
-	if b.s.involved(st) {
-		return b.split(st)
+		return b.s.closePipeline()
 	}
 	if st.Mentions || b.s.isOurStatement(st) {
+		if b.s.settingsStale {
+			if err := b.s.askFacts(); err != nil {
+				return err
+			}
+		}
 		b.s.BeginImplicit()
 		return b.s.RunStatement(st)
 	}
@@ -186,21 +184,13 @@ func (b *batch) statement(st *plan.Statement) error {
 	return b.relay(st.Text, st.Start)
 }
 
-// splitOf runs a statement that the upstream has a part in, within the transaction.
-func (b *batch) split(st *plan.Statement) error {
-	if err := b.s.runSplitQuery(st); err != nil {
-		return err
-	}
-	return b.s.closePipeline()
-}
-
 // transaction is a transaction command in a transaction that the client did not begin.
 func (b *batch) transaction(t *plan.Transaction, st *plan.Statement) error {
 	switch t.Kind {
 	case plan.Begin:
 		for _, m := range t.Modes {
 			// By name, as SET TRANSACTION does: the text may have any form.
-			if err := b.control("SET LOCAL " + m.Name + " = '" + m.Values[0].Text + "'"); err != nil {
+			if err := b.s.conv.Command("SET LOCAL " + m.Name + " = '" + m.Values[0].Text + "'"); err != nil {
 				return err
 			}
 		}
@@ -209,13 +199,13 @@ func (b *batch) transaction(t *plan.Transaction, st *plan.Statement) error {
 		return nil
 	case plan.Commit, plan.Rollback:
 		if t.Chain {
-			return pgerr.Newf(codes.NoActiveSQLTransaction, "%s AND CHAIN can only be used in transaction blocks", t.Tag)
+			return frontend.ErrNoBlock(t.Tag + " AND CHAIN")
 		}
 		b.s.Warn(codes.NoActiveSQLTransaction, "there is no transaction in progress")
 		b.hidden = false
 		return b.end(st)
 	}
-	return pgerr.Newf(codes.NoActiveSQLTransaction, "%s can only be used in transaction blocks", frontend.SavepointCommands[t.Kind])
+	return frontend.ErrNoBlock(frontend.SavepointCommands[t.Kind])
 }
 
 // end ends the transaction: what calls have done in it does not hang on it any more.
@@ -251,16 +241,13 @@ func (b *batch) relay(text string, before int) error {
 	})
 }
 
-// control sends a command upstream that the client does not know of.
-func (b *batch) control(text string) error { return b.s.conv.Command(text) }
-
-// isOurStatement says whether a statement is about a prepared statement of ours.
+// isOurStatement says whether a statement is about a prepared statement that is kept here.
 func (s *session) isOurStatement(st *plan.Statement) bool {
 	switch a := st.Action.(type) {
 	case *local.Execute:
-		return s.Objects.Statements[frontend.NameKey(a.Name)] != nil
+		return s.keeps(a.Name)
 	case *plan.Deallocate:
-		return a.Name != "" && s.Objects.Statements[frontend.NameKey(a.Name)] != nil
+		return s.keeps(a.Name)
 	}
-	return s.executesWithin(st) || s.preparesOurs(st) || frontend.IsEmptyBranch(st)
+	return s.keeps(st.Within) || s.keeps(st.Prepares) || frontend.IsEmptyBranch(st)
 }

@@ -11,10 +11,10 @@ import (
 // This file finds out what a call depends on and only the upstream knows: the branch,
 // how long a statement may take, and how a text is to be read.
 
-// readFacts asks for the facts before the frame at the head is answered. An error of the
+// beforeHead has something said before the frame at the head is answered. An error of the
 // upstream's, a cancelled statement for example, is the answer to that frame then.
-func (s *session) readFacts() error {
-	err := s.Client.Waiting(func(context.Context) error { return s.askFacts() })
+func (s *session) beforeHead(say func() error) error {
+	err := s.Client.Waiting(func(context.Context) error { return say() })
 	if theirs, ok := errors.AsType[*upstream.Error](err); ok && theirs.IsOrdinary() {
 		s.failHead(theirs)
 		return nil
@@ -24,10 +24,8 @@ func (s *session) readFacts() error {
 
 // failHead answers the frame at the head of the input with an error.
 func (s *session) failHead(err error) {
-	kind, body, ok, _ := s.Client.In.Peek()
-	if !ok {
-		kind = s.Client.In.Buf[s.Client.In.Start] // of a long message, which is dropped as it arrives
-	}
+	kind, _ := s.Client.In.Head() // maybe of a long message, which is dropped as it arrives
+	_, body, _, _ := s.Client.In.Peek()
 	s.Fail(err)
 	if kind != 'Q' {
 		s.Skipping = true

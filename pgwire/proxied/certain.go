@@ -24,25 +24,22 @@ type factReader struct {
 	foiled  bool
 }
 
-func (s *session) factReader(m *rewrite.Split) *factReader {
-	return &factReader{facts: m.Facts, first: len(m.Facts)}
-}
-
 // ask asks for the facts that a plan rests on, if there are any.
-func (s *session) ask(m *rewrite.Split, facts *factReader) ([]upstream.Part, error) {
+func (s *session) ask(m *rewrite.Split) (*factReader, []upstream.Part, error) {
+	facts := &factReader{facts: m.Facts, first: len(m.Facts)}
 	q := &m.FactQuery
 	if q.SQL == "" {
-		return nil, nil
+		return facts, nil, nil
 	}
 	values, types := make([]wire.RawValue, len(q.Parameters)), make([]uint32, len(q.Parameters))
 	for i, parameter := range q.Parameters {
 		encoded, err := s.View.Text.ToClient(parameter)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		values[i], types[i] = wire.RawValue{Value: []byte(encoded)}, uint32(datum.Text)
 	}
-	return []upstream.Part{s.conv.Ask("certain_"+q.Name, q.SQL, values, types, func(row [][]byte) {
+	return facts, []upstream.Part{s.conv.Ask("certain_"+q.Name, q.SQL, values, types, func(row [][]byte) {
 		for i, column := range row[:len(m.Facts)] {
 			facts.note(i, string(column) == "t")
 		}

@@ -29,9 +29,9 @@ func (s *session) holds(script *plan.Script) bool {
 	return false
 }
 
-// controlDeferred runs a transaction command that was taken for one of ours. By the time it
+// ControlTransaction runs a transaction command that was to be answered here. By the time it
 // runs the upstream may be open: then it is the upstream's.
-func (s *session) controlDeferred(st *plan.Statement, t *plan.Transaction) (tag string, err error) {
+func (s *session) ControlTransaction(st *plan.Statement, t *plan.Transaction) (tag string, err error) {
 	if s.up.IsOpened() {
 		return "", s.controlUpstream(st)
 	}
@@ -70,10 +70,8 @@ func (s *session) controlUpstream(st *plan.Statement) error {
 		return err
 	}
 	s.up.OpenPipeline()
-	return s.conv.Say(upstream.Part{Messages: upstream.Run(upstream.Control, text, nil, nil), Visit: func(kind byte, body []byte) error {
-		if kind == 'C' {
-			s.pass(kind, body)
-		}
-		return nil
-	}})
+	return s.conv.Say(upstream.Part{
+		Messages: upstream.Run(upstream.Control, text, nil, nil),
+		Visit:    upstream.Each('C', func(tag []byte) { s.pass('C', tag) }),
+	})
 }

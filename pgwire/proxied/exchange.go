@@ -4,37 +4,21 @@ import (
 	"raisinproxy/pgwire/frontend"
 	"raisinproxy/pgwire/login"
 	"raisinproxy/pgwire/upstream"
+	"raisinproxy/pgwire/wire"
 )
 
 // This file is how a session talks to its upstream by itself: it sends messages that the
 // client knows nothing of, and sees the answers instead of the client.
 
-// listener is a session as a conversation with its upstream sees it.
-type listener struct{ s *session }
-
-// News passes on what the upstream says besides answers.
-func (l listener) News(frame []byte) { l.s.news(frame) }
-
 // Pass passes on rows of the upstream's.
-func (l listener) Pass(rows []byte) { l.s.Client.Out.Buf = append(l.s.Client.Out.Buf, rows...) }
-
-// MostWaiting is how many bytes may wait for the client.
-func (l listener) MostWaiting() int { return l.s.MaxWaiting() }
+func (s *session) Pass(rows []byte) { s.Client.Out.Buf = append(s.Client.Out.Buf, rows...) }
 
 // Flush sends what waits, if it is much or now is true.
-func (l listener) Flush(now bool) error {
-	if !now && len(l.s.Client.Out.Buf) <= l.s.MaxWaiting() {
+func (s *session) Flush(now bool) error {
+	if !now && len(s.Client.Out.Buf) <= s.MostWaiting() {
 		return nil
 	}
-	return l.s.Client.Flush()
-}
-
-// CopyIn passes on the data of a COPY. If it cannot, answers are lost, so nothing that the upstream says
-// can be told from then on.
-func (l listener) CopyIn() error {
-	err := l.s.copyIn()
-	l.s.Client.IsGone = l.s.Client.IsGone || err != nil
-	return err
+	return s.Client.Flush()
 }
 
 // pass sends a frame of the upstream's to the client.
@@ -42,19 +26,20 @@ func (s *session) pass(kind byte, body []byte) {
 	if kind == 'C' {
 		s.Client.Out.Tag = len(s.Client.Out.Buf)
 	}
-	start := s.Client.Out.Begin(kind)
-	s.Client.Out.Buf = append(s.Client.Out.Buf, body...)
-	s.Client.Out.End(start)
+	s.Client.Out.Buf = wire.AppendFrame(s.Client.Out.Buf, kind, body)
 }
 
-// copyIn passes on the data of a COPY that runs amid an exchange, until it ends or the
+// CopyIn passes on the data of a COPY that runs amid an exchange, until it ends or the
 // upstream wants no more of it. The frame at the head of the input counts as answered
-// from here on, and what follows it is read here and not by the watcher.
-func (s *session) copyIn() error {
-	if err := s.Client.Flush(); err != nil {
-		return err
+// from here on, and what follows it is read here and not by the watcher. If the data cannot be
+// passed on, answers are lost, so nothing that the upstream says can be told from then on.
+func (s *session) CopyIn() error {
+	err := s.Client.Flush()
+	if err == nil {
+		err = s.Client.Reading(s.readCopy)
 	}
-	return s.Client.Reading(s.readCopy)
+	s.Client.IsGone = s.Client.IsGone || err != nil
+	return err
 }
 
 func (s *session) readCopy() error {

@@ -1,7 +1,6 @@
 package proxied
 
 import (
-	"encoding/binary"
 	"errors"
 	"strings"
 
@@ -38,17 +37,13 @@ func (s *session) hold(kind byte, body []byte) drive.Verdict {
 	}
 	switch {
 	case kind == 'S' && len(body) == 0:
-		s.Skipping, s.Tx.Pipelined = false, false
-		s.endHeld(nil)
+		s.endHeld(s.closePipeline)
 		return frontend.NeedInput
 	case kind == 'Q' || kind == 'F':
-		s.Skipping, s.Tx.Pipelined = false, false
 		s.endHeld(func() error { return s.queryHeld(kind, body) })
 		return frontend.NeedInput
 	}
-	s.held.messages = append(s.held.messages, kind)
-	s.held.messages = binary.BigEndian.AppendUint32(s.held.messages, uint32(4+len(body)))
-	s.held.messages = append(s.held.messages, body...)
+	s.held.messages = wire.AppendFrame(s.held.messages, kind, body)
 	if strings.IndexByte("PBDEC", kind) >= 0 {
 		s.held.answers++
 	}
@@ -95,12 +90,12 @@ func (s *session) settleRelayed() error {
 
 // queryHeld relays a query that ends the pipeline.
 func (s *session) queryHeld(kind byte, body []byte) error {
-	message := binary.BigEndian.AppendUint32([]byte{kind}, uint32(4+len(body)))
 	s.up.OpenPipeline()
 	if err := s.conv.CloseNow(); err != nil {
 		return errors.Join(err, s.closePipeline())
 	}
-	return s.takeHeld(func(visit upstream.Visit) error { return s.conv.StreamEnd(append(message, body...), visit) })
+	message := wire.AppendFrame(nil, kind, body)
+	return s.takeHeld(func(visit upstream.Visit) error { return s.conv.StreamEnd(message, visit) })
 }
 
 // takeHeld has messages sent and passes their answers on. While they are under way nobody
@@ -108,7 +103,7 @@ func (s *session) queryHeld(kind byte, body []byte) error {
 func (s *session) takeHeld(send func(upstream.Visit) error) error {
 	s.Unit.EndStatement(s.Client.Out.Position())
 	s.Unit.Deciding = true
-	err := send(func(kind byte, body []byte) error {
+	return s.decided(send(func(kind byte, body []byte) error {
 		switch kind {
 		case 'E':
 			return upstream.ReadError(body)
@@ -119,11 +114,7 @@ func (s *session) takeHeld(send func(upstream.Visit) error) error {
 		}
 		s.pass(kind, body)
 		return nil
-	})
-	if _, theirs := errors.AsType[*upstream.Error](err); theirs || err == nil {
-		s.Unit.Deciding = false
-	}
-	return err
+	}))
 }
 
 // noteHeldTag takes account of a command that has completed amid the pipeline. Of others than
@@ -144,9 +135,7 @@ func (s *session) noteHeldTag(tag string) {
 
 // endHeld ends a pipeline, and tells the client in which transaction it is then.
 func (s *session) endHeld(last func() error) {
-	if last == nil {
-		last = s.closePipeline
-	}
+	s.Skipping, s.Tx.Pipelined = false, false
 	for _, step := range []func() error{s.drainHeld, last} {
 		err := step()
 		if theirs, ok := errors.AsType[*upstream.Error](err); ok {

@@ -17,10 +17,10 @@ import (
 // longMessage is the length from which a message is not waited for.
 const longMessage = frontend.MaxPending
 
-// startLong begins to pass on the message at the head, of which a part has arrived, if
+// Partial begins to pass on the message at the head, of which a part has arrived, if
 // it is a long one for the upstream. What has to be looked at as a whole, a text, is
 // not.
-func (s *session) startLong() drive.Verdict {
+func (s *session) Partial() drive.Verdict {
 	have := s.Client.In.Buf[s.Client.In.Start:s.Client.In.End]
 	if s.Skipping || len(have) < wire.FrameHeader {
 		return frontend.NeedInput
@@ -46,8 +46,8 @@ func (s *session) startLong() drive.Verdict {
 	return s.passLong()
 }
 
-// startBind does with the names in a Bind what route does. It is not our turn for one
-// that names a statement or a portal of ours, or the names of which have not arrived.
+// startBind does with the names in a Bind what Dispatch does. It is not the session's turn for one
+// that names a statement or a portal that is kept here, or the names of which have not arrived.
 func (s *session) startBind(have []byte) drive.Verdict {
 	if bytes.Count(have, []byte{0}) < 2 {
 		return frontend.NeedInput
@@ -68,16 +68,16 @@ func (s *session) startBind(have []byte) drive.Verdict {
 	return s.replacePortal(portal, statement)
 }
 
-// replacePortal forgets the unnamed portal of ours when a relayed Bind makes another. One
+// replacePortal forgets the unnamed portal that is kept here when a relayed Bind makes another. One
 // with a name cannot be replaced; what is wrong with the statement is said before that.
 func (s *session) replacePortal(portal, statement []byte) drive.Verdict {
 	name := s.known(portal)
 	switch {
 	case len(name) == 0:
-		s.closeUpstream(&s.Objects.UnnamedPortal)
+		s.ClosePortal(&s.Objects.UnnamedPortal)
 		s.Objects.UnnamedPortal.State, s.shadowsPortal = frontend.PortalAbsent, false
 	case s.Objects.Portals[string(frontend.NameKey(name))] != nil:
-		if v := s.TurnToAsk(); v != frontend.OurTurn {
+		if v := s.turnToAsk(); v != frontend.OurTurn {
 			return v
 		}
 		if s.Objects.Portals[string(frontend.NameKey(name))] == nil {
@@ -85,7 +85,7 @@ func (s *session) replacePortal(portal, statement []byte) drive.Verdict {
 		}
 		s.up.OpenPipeline()
 		err := s.conv.Say(upstream.Part{Messages: upstream.Describe(string(statement))})
-		return s.FailPipeline(cmp.Or(err, frontend.ErrPortalExists(name)))
+		return s.FailPipeline(cmp.Or(err, frontend.ErrPortalExists(string(name))))
 	}
 	return frontend.OurTurn
 }

@@ -8,8 +8,6 @@ import (
 
 	"raisinproxy/pgwire/frontend"
 	"raisinproxy/pgwire/upstream"
-	"raisinproxy/pgwire/wire"
-	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
@@ -27,17 +25,9 @@ func (s *session) openUpstream(ctx context.Context) error {
 		ctx, cancel = context.WithDeadlineCause(ctx, by, upstream.ErrNoAnswer)
 		defer cancel()
 	}
-	u := s.behind.Server
-	database := s.Caller.Scope.Repository
-	if s.database != "" {
-		database = s.database
-	}
-	hijacked, g, err := u.Connect(ctx, &upstream.Login{User: s.Caller.User, Database: database, Password: s.password, Parameters: s.parameters, Replicates: s.replicates})
+	hijacked, g, err := s.behind.Server.Connect(ctx, &s.login)
 	if err != nil {
 		return err
-	}
-	if u.FirstUse && !s.replicates {
-		u.Remember(s.identity, g)
 	}
 	s.up.Open(hijacked, s.Client.Conn())
 	s.attach()
@@ -54,7 +44,6 @@ func (s *session) beginWith(f *upstream.Facts) error {
 		return nil // nothing is asked of a connection for replication
 	}
 	s.Refresh()
-	s.database = s.Caller.Scope.Repository
 	s.Caller.Scope.Repository = s.decoded(f.Database)
 	s.learn(f, false)
 	if s.Caller.Scope.Branch == "" {
@@ -75,16 +64,4 @@ func (s *session) sameScope(f *upstream.Facts) error {
 			WithHint("Connect again.")
 	}
 	return nil
-}
-
-// replicates says whether a connection is for replication.
-func replicates(parameters []wire.Parameter) bool {
-	on := false
-	for _, p := range parameters {
-		if p.Name == "replication" {
-			is, ok := datum.ParseBool(p.Value)
-			on = is || !ok
-		}
-	}
-	return on
 }

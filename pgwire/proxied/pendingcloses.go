@@ -1,17 +1,14 @@
 package proxied
 
 import (
-	"context"
-	"errors"
 	"strings"
 
 	"raisinproxy/pgwire/drive"
 	"raisinproxy/pgwire/frontend"
-	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
 )
 
-// This file closes the portals of ours in the upstream that nobody reads any more. An open
+// This file closes the portals of the proxy's in the upstream that nobody reads any more. An open
 // portal keeps its tables from being truncated or altered, so those go before anything
 // that the client wants to run there.
 
@@ -20,8 +17,8 @@ func isOpenUpstream(p *frontend.Portal) bool {
 	return p.Upstream != "" && (p.State == frontend.PortalOpen || p.State == frontend.PortalBroken)
 }
 
-// closeUpstream has the portal closed in the upstream with the next messages, if it is open.
-func (s *session) closeUpstream(p *frontend.Portal) {
+// ClosePortal has the portal closed in the upstream with the next messages, if it is open.
+func (s *session) ClosePortal(p *frontend.Portal) {
 	if isOpenUpstream(p) {
 		s.conv.CloseLater(p.Upstream)
 	}
@@ -34,24 +31,14 @@ func (s *session) closeFirst(kind byte) drive.Verdict {
 		return frontend.OurTurn
 	}
 	settled, failed := s.up.Settled()
-	switch status, open := s.up.Transaction(); {
+	switch {
 	case !settled:
 		return frontend.NeedTurn
 	case failed: // nothing runs there before the next Sync
 		return frontend.OurTurn
-	case !open && status == wire.StatusIdle: // they went with their transaction
+	case !s.up.IsOpen() && s.up.Status() == wire.StatusIdle: // they went with their transaction
 		s.conv.Forget()
 		return frontend.OurTurn
 	}
 	return frontend.NeedClose
-}
-
-// closePending closes them before the frame at the head is answered.
-func (s *session) closePending() error {
-	err := s.Client.Waiting(func(context.Context) error { return s.conv.CloseNow() })
-	if theirs, ok := errors.AsType[*upstream.Error](err); ok && theirs.IsOrdinary() {
-		s.failHead(theirs)
-		return nil
-	}
-	return err
 }

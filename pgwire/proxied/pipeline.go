@@ -8,19 +8,18 @@ import (
 	"raisinproxy/planner/plan"
 )
 
-// This file keeps pipeline of ours, messages up to a Sync that the client did not send, in
+// This file keeps pipelines of the proxy's, messages up to a Sync that the client did not send, in
 // step with the client's own.
 
-// queryInPipeline answers a simple query of ours amid a pipeline: it ends the pipeline, as any
+// queryInPipeline answers a simple query amid a pipeline: it ends the pipeline, as any
 // query does, and fails with it.
 func (s *session) queryInPipeline(script *plan.Script) {
-	s.ForgetUnnamed()
 	s.RunScript(script)
 	s.endPipeline()
 }
 
 // endPipeline ends a query whose messages were part of a pipeline, aborted if an error of
-// ours wants it so, and tells the client in which transaction it is then.
+// the proxy's wants it so, and tells the client in which transaction it is then.
 func (s *session) endPipeline() {
 	var err error
 	if s.mustAbort {
@@ -53,7 +52,7 @@ func (s *session) endQuery(err error) {
 	s.Ready()
 }
 
-// closePipeline ends the pipeline that we opened for ourselves. The error is an
+// closePipeline ends the pipeline that the proxy has opened. The error is an
 // upstreamError if its transaction could not be committed.
 func (s *session) closePipeline() error {
 	if !s.up.IsOpen() {
@@ -62,9 +61,12 @@ func (s *session) closePipeline() error {
 	if s.up.IsLost() {
 		return upstream.ErrLost // and nothing has been committed
 	}
-	status, _ := s.up.Transaction()
-	s.Unit.Deciding = status != wire.StatusBlock && !s.up.HasFailed()
-	err := s.conv.Sync()
+	s.Unit.Deciding = s.up.Status() != wire.StatusBlock && !s.up.HasFailed()
+	return s.decided(s.conv.Sync())
+}
+
+// decided says that it is known what became of the transaction, if the upstream has answered.
+func (s *session) decided(err error) error {
 	if _, theirs := errors.AsType[*upstream.Error](err); theirs || err == nil {
 		s.Unit.Deciding = false
 	}

@@ -1,6 +1,7 @@
 package proxied
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,7 +13,6 @@ import (
 	"raisinproxy/planner/local"
 	"raisinproxy/planner/plan"
 	"raisinproxy/planner/rewrite"
-	"raisinproxy/planner/sqltext"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
 )
@@ -25,22 +25,14 @@ func (s *session) involved(st *plan.Statement) bool {
 	if _, ok := st.Action.(*rewrite.PrepareSplit); ok {
 		return true
 	}
-	target, err := s.Target(st)
-	return err == nil && (frontend.SplitOf(target) != nil || s.computesUpstream(st, target)) || s.preparesOurs(st)
+	target, by, err := s.Target(st)
+	return err == nil && (frontend.SplitOf(target) != nil || computesUpstream(by, target)) || s.keeps(st.Prepares)
 }
 
-// computesUpstream says whether the arguments of the EXECUTE by which st runs target are
-// the upstream's to compute.
-func (s *session) computesUpstream(st, target *plan.Statement) bool {
-	return st != target && s.lastExecute(st, target).Action.(*local.Execute).NeedsUpstream(target.Params)
-}
-
-// lastExecute is the EXECUTE that names target, to which st leads.
-func (s *session) lastExecute(st, target *plan.Statement) (last *plan.Statement) {
-	for next := st; next != target; next = s.Objects.Statements[frontend.NameKey(next.Action.(*local.Execute).Name)] {
-		last = next
-	}
-	return last
+// computesUpstream says whether the arguments of the EXECUTE by which target runs are the
+// upstream's to compute.
+func computesUpstream(by, target *plan.Statement) bool {
+	return by != nil && by.Action.(*local.Execute).NeedsUpstream(target.Params)
 }
 
 // PrepareSplit is PREPARE.
@@ -63,19 +55,14 @@ func (s *session) PrepareSplit(st *plan.Statement, a *rewrite.PrepareSplit) erro
 
 // askTypes has the upstream say which types the names in a PREPARE mean.
 func (s *session) askTypes(st *plan.Statement, query *rewrite.Text) (types []datum.Type, err error) {
-	sql, err := s.sql(st, query)
+	sql, err := s.sql(st, query.SQL)
 	if err != nil {
 		return nil, err
 	}
 	err = s.conv.Say(upstream.Part{
-		Messages: upstream.Join(upstream.Prepare(upstream.Probe, sql, nil), upstream.Describe(string(upstream.Probe))),
+		Messages: slices.Concat(upstream.Prepare(upstream.Probe, sql, nil), upstream.Describe(string(upstream.Probe))),
 		Fail:     func(body []byte) error { return failure(body, query) },
-		Visit: func(kind byte, body []byte) error {
-			if kind == 't' {
-				types = wire.ReadTypes(body)
-			}
-			return nil
-		},
+		Visit:    upstream.Each('t', func(body []byte) { types = wire.ReadTypes(body) }),
 	})
 	return types, err
 }
@@ -86,16 +73,15 @@ func (s *session) OpenExecute(p *frontend.Portal) error {
 	if !s.up.IsOpened() {
 		return nil
 	}
-	st := p.Bound
-	target, err := s.Target(st)
-	if target == st || err != nil || frontend.SplitOf(target) == nil && !s.computesUpstream(st, target) {
+	target, by, err := s.Target(p.Bound)
+	if err != nil || by == nil || frontend.SplitOf(target) == nil && !computesUpstream(by, target) {
 		return nil // what is wrong is said elsewhere
 	}
 	s.up.OpenPipeline()
 	if err := s.Authorize(target); err != nil {
 		return err
 	}
-	if p.Raw, err = s.executeArguments(s.lastExecute(st, target), target.Params); err != nil {
+	if p.Raw, err = s.executeArguments(by, target.Params); err != nil {
 		return err
 	}
 	p.Bound = target
@@ -109,15 +95,8 @@ func (s *session) OpenExecute(p *frontend.Portal) error {
 func (s *session) readValues(raw []wire.RawValue, types []datum.Type) ([]datum.Datum, error) {
 	values := make([]datum.Datum, len(raw))
 	for i, v := range raw {
-		if v.Value == nil {
-			values[i] = datum.Null
-			continue
-		}
-		text, err := s.View.Text.FromClient(v.Value)
-		if err != nil {
-			return nil, err
-		}
-		if values[i], err = datum.Parse(types[i], string(text)); err != nil {
+		var err error
+		if values[i], err = s.readText(types[i], v.Value); err != nil {
 			return nil, err
 		}
 	}
@@ -137,31 +116,26 @@ func (s *session) executeArguments(st *plan.Statement, types []datum.Type) (valu
 	for i := range parameters {
 		parameters[i] = "$" + strconv.Itoa(i+1)
 	}
-	sql, shift := st.ExecuteAs(string(upstream.Executed))
-	if st.Standard != s.View.Standard {
-		sql = sqltext.Portable(sql, st.Standard)
-	}
-	if sql, err = s.View.Text.ToClient(sql); err != nil {
+	execute, shift := st.ExecuteAs(string(upstream.Executed))
+	sql, err := s.sql(st, execute)
+	if err != nil {
 		return nil, err
 	}
 	err = s.conv.Say(upstream.Part{
-		Messages: upstream.Join(
+		Messages: slices.Concat(
 			upstream.Prepare(upstream.Executed, "SELECT "+strings.Join(parameters, ", "), wire.Oids(types)),
 			upstream.Prepare(upstream.Arguments, sql, nil),
 			upstream.Execute(upstream.Arguments, nil)),
 		Fail: func(body []byte) error { return shifted(body, st.Start-shift) },
-		Visit: func(kind byte, body []byte) error {
-			if kind == 'D' {
-				for _, value := range wire.ReadRow(body) {
-					values = append(values, wire.RawValue{Format: wire.TextFormat, Value: value})
-				}
+		Visit: upstream.Each('D', func(row []byte) {
+			for _, value := range wire.ReadRow(row) {
+				values = append(values, wire.RawValue{Format: wire.TextFormat, Value: value})
 			}
-			return nil
-		},
+		}),
 	})
 	return values, err
 }
 
-// errExecuteWithin refuses what would run a statement of ours in the upstream.
+// errExecuteWithin refuses what would run a statement of the proxy's in the upstream.
 var errExecuteWithin = pgerr.Newf(codes.FeatureNotSupported, "a prepared statement that calls a raisin_ function cannot be executed within another command").
 	WithHint("Write the statement itself instead of EXECUTE.")

@@ -6,9 +6,10 @@ import (
 	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner/plan"
 	"raisinproxy/sqlfuncs/datum"
+	"slices"
 )
 
-// This file asks the upstream within a pipeline of ours, unseen by the client, and first of
+// This file asks the upstream within a pipeline of the proxy's, unseen by the client, and first of
 // all what a statement means: the types of its parameters and its columns.
 
 // Probe asks the upstream what a statement means. The result is the statement with the
@@ -22,20 +23,19 @@ func (s *session) Probe(st *plan.Statement, declared []datum.Type) (*plan.Statem
 // that does not hold is an error, but after whatever the upstream finds wrong.
 func (s *session) probeFacts(st *plan.Statement, declared []datum.Type) (*plan.Statement, *factReader, error) {
 	m := frontend.SplitOf(st)
-	sql, err := s.sql(st, &m.Probe)
+	sql, err := s.sql(st, m.Probe.SQL)
 	if err != nil {
 		return nil, nil, err
 	}
 	s.up.OpenPipeline()
 	known := *st
 	known.Columns = nil
-	facts := s.factReader(m)
-	questions, err := s.ask(m, facts)
+	facts, questions, err := s.ask(m)
 	if err != nil {
 		return nil, nil, err
 	}
 	probe := upstream.Part{
-		Messages: upstream.Join(upstream.Prepare(upstream.Probe, sql, wire.Oids(declared)), upstream.Describe(string(upstream.Probe))),
+		Messages: slices.Concat(upstream.Prepare(upstream.Probe, sql, wire.Oids(declared)), upstream.Describe(string(upstream.Probe))),
 		Fail:     func(body []byte) error { return failure(body, &m.Probe) },
 		Visit: func(kind byte, body []byte) error {
 			switch kind {

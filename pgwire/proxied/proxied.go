@@ -7,10 +7,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"raisinproxy/pgwire/auth"
 	"raisinproxy/pgwire/drive"
 	"raisinproxy/pgwire/frontend"
-	"raisinproxy/pgwire/login"
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner/plan"
@@ -36,13 +34,9 @@ type session struct {
 	held       held
 	procedures procedures
 
-	long               int // bytes that are missing of a message that is passed on as it arrives
-	parameters         []wire.Parameter
-	password           auth.Secret       // of the client, for an upstream that asks for it
+	long               int               // bytes that are missing of a message that is passed on as it arrives
+	login              upstream.Login    // what the upstream connection is opened with
 	startBy            time.Time         // when the start-up has to be over; zero: no limit
-	identity           string            // what the upstream connection is opened with
-	database           string            // that the client has asked for
-	replicates         bool              // the connection is for replication
 	greeted            map[string]string // the settings that the client was told at first
 	welcome            []*pgconn.Notice  // what the upstream had to say to a new connection
 	upstreamTimeout    time.Duration     // its statement_timeout, when it was last asked
@@ -62,14 +56,8 @@ func New(s *frontend.Session, behind *Behind) frontend.Handler { return newSessi
 
 func newSession(s *frontend.Session, behind *Behind) *session {
 	p := &session{Session: s, behind: behind, up: upstream.NewConn(), unopened: frontend.Block{S: s}}
-	p.conv = upstream.NewConversation(p.up, listener{p})
+	p.conv = upstream.NewConversation(p.up, p)
 	return p
-}
-
-// Begin opens the upstream, or finds out how it will greet the client.
-func (s *session) Begin(guest *login.Guest) error {
-	s.password, s.startBy = guest.Identity.Password, guest.StartBy
-	return s.prepareUpstream(guest.Parameters)
 }
 
 func (s *session) ProcessID() int32 {
@@ -92,19 +80,6 @@ func (s *session) Before() drive.Verdict {
 	return frontend.OurTurn
 }
 
-func (s *session) Partial() drive.Verdict { return s.startLong() }
-
-func (s *session) Dispatch(m *wire.Message) drive.Verdict { return s.route(m) }
-
-// Consult does what stands between a frame and its answer. An error of it ends the session.
-func (s *session) Consult(v drive.Verdict) bool {
-	err := s.clear(v)
-	if err != nil {
-		s.GiveUp(err)
-	}
-	return err == nil
-}
-
 // TransactionState has one owner: the upstream as soon as that is open, by what its answers tell, and before what
 // ran here. While the upstream owes answers it is not known: see turn.
 func (s *session) TransactionState() wire.TxState {
@@ -120,7 +95,7 @@ func (s *session) TransactionState() wire.TxState {
 
 func (s *session) EnsureTransaction() {
 	if !s.up.IsOpened() {
-		s.unopened.BeginImplicit()
+		s.unopened.EnsureTransaction()
 	}
 }
 
@@ -136,7 +111,7 @@ func (s *session) EndImplicit() {
 
 func (s *session) AbortTransaction() {
 	if !s.up.IsOpened() {
-		s.unopened.Abort()
+		s.unopened.AbortTransaction()
 		return
 	}
 	inPipeline, state := s.up.IsOpen(), s.up.TxState()
@@ -144,10 +119,6 @@ func (s *session) AbortTransaction() {
 	if !inPipeline && state == wire.NoTransaction {
 		s.EndPortals() // what becomes of them else the upstream tells
 	}
-}
-
-func (s *session) ControlTransaction(st *plan.Statement, t *plan.Transaction) (tag string, err error) {
-	return s.controlDeferred(st, t)
 }
 
 // AnswerFailure answers an error of the upstream's. What comes after a lost connection ends the session.
@@ -167,8 +138,6 @@ func (s *session) AnswerFailure(err error) bool {
 	return true
 }
 
-func (s *session) RefreshSettings() { s.refreshFromUpstream() }
-
 // BeforeCall: the settings are asked for before a statement with calls, and stay for it.
 func (s *session) BeforeCall() {}
 
@@ -184,9 +153,9 @@ func (s *session) StatementTimeout() time.Duration {
 
 func (s *session) Refuses(st *plan.Statement) error {
 	switch {
-	case s.executesWithin(st):
+	case s.keeps(st.Within):
 		return errExecuteWithin
-	case s.preparesOurs(st) && !frontend.IsPrepared(st.Action): // one of the proxy's says so when it runs
+	case s.keeps(st.Prepares) && !frontend.IsPrepared(st.Action): // one of the proxy's says so when it runs
 		return frontend.ErrStatementExists(st.Prepares)
 	case frontend.IsEmptyBranch(st):
 		return frontend.ErrEmptyBranch
@@ -194,23 +163,8 @@ func (s *session) Refuses(st *plan.Statement) error {
 	return nil
 }
 
-func (s *session) HasStatement(name string) (bool, error) {
-	if !s.up.Marks().Named {
-		return false, nil
-	}
-	return s.upstreamHas(name, statementsThere)
-}
-
-func (s *session) HasPortal(name string) (bool, error) {
-	if !s.up.Marks().Portals {
-		return false, nil
-	}
-	return s.upstreamHas(name, portalsThere)
-}
-
-func (s *session) ShadowStatement()               { s.shadowsStatement = true }
-func (s *session) ShadowPortal()                  { s.shadowsPortal = true }
-func (s *session) ClosePortal(p *frontend.Portal) { s.closeUpstream(p) }
+func (s *session) ShadowStatement() { s.shadowsStatement = true }
+func (s *session) ShadowPortal()    { s.shadowsPortal = true }
 
 func (s *session) Source() drive.Source {
 	if !s.up.IsOpened() {

@@ -1,17 +1,14 @@
 package proxied
 
 import (
-	"cmp"
-	"maps"
 	"slices"
-	"strings"
 
 	"raisinproxy/pgwire/wire"
 )
 
 // A PostgreSQL reports changed parameters (ParameterStatus) at the end of a query, once,
 // and only those that are not again what they were. A query of several statements is several
-// there if one of them is ours, so what it reports after each is held back.
+// there if one of them is answered here, so what it reports after each is held back.
 
 // heldParameters are the parameters that changed since a query began.
 type heldParameters struct {
@@ -19,27 +16,22 @@ type heldParameters struct {
 	frames map[string][]byte // the last report of each
 }
 
-// holdParameters holds reports back until tellParameters.
-func (s *session) holdParameters() {
-	s.unreported = &heldParameters{before: s.up.Params(), frames: map[string][]byte{}}
-}
-
+// tellParameters tells what was held back.
 func (s *session) tellParameters() {
 	held := s.unreported
 	s.unreported = nil
-	names := slices.SortedFunc(maps.Keys(held.frames), func(a, b string) int { return cmp.Compare(strings.ToLower(a), strings.ToLower(b)) })
-	for _, name := range names {
+	for _, name := range inOrder(held.frames) {
 		m := wire.Body{Rest: held.frames[name][wire.FrameHeader:]}
 		m.Text()
 		if string(m.Text()) != held.before[name] {
-			s.news(held.frames[name])
+			s.News(held.frames[name])
 		}
 	}
 }
 
-// news passes on what the upstream says that is no answer: a notice, a notification, or
+// News passes on what the upstream says that is no answer: a notice, a notification, or
 // the new value of a parameter.
-func (s *session) news(frame []byte) {
+func (s *session) News(frame []byte) {
 	if frame[0] == 'S' && s.unreported != nil {
 		m := wire.Body{Rest: frame[wire.FrameHeader:]}
 		s.unreported.frames[string(m.Text())] = slices.Clone(frame)

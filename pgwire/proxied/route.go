@@ -3,7 +3,6 @@ package proxied
 import (
 	"bytes"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 
@@ -16,16 +15,16 @@ import (
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
-// This file is the way of a frame in front of an upstream: what is not ours goes on as
-// it is. An answer of ours has to wait for its turn: the upstream settles what it
-// owes first, and says in which transaction we are.
+// This file is the way of a frame in front of an upstream: what is the upstream's goes on
+// as it is. An answer of the proxy's has to wait for its turn: the upstream settles what it
+// owes first, and says in which transaction the session is.
 
-// route answers one frame, or sends it on.
-func (s *session) route(m *wire.Message) drive.Verdict {
+// Dispatch answers one frame, or sends it on.
+func (s *session) Dispatch(m *wire.Message) drive.Verdict {
 	switch {
 	case s.Skipping && m.Kind != 'S' && m.Kind != 'X':
 		return frontend.NeedInput
-	case m.Kind != 'X' && (s.replicates || s.up.Copying()):
+	case m.Kind != 'X' && (s.login.Replicates || s.up.Copying()):
 		return s.relay(m.Kind, m.Body)
 	}
 	if v := s.settlePortals(m.Kind); v != frontend.OurTurn {
@@ -74,7 +73,7 @@ func (s *session) route(m *wire.Message) drive.Verdict {
 	return s.relay(m.Kind, m.Body)
 }
 
-// takeOverDropped drops our statements if the upstream has dropped all of them.
+// takeOverDropped drops the statements that are kept here if the upstream has dropped all of them.
 func (s *session) takeOverDropped() {
 	if n := s.up.Marks().Dropped; n != s.seen.Dropped {
 		s.seen.Dropped = n
@@ -121,28 +120,22 @@ func (s *session) hasObjectOf(m *wire.Message) bool {
 	return s.hasPortalOf(m)
 }
 
-// known is a name as ours are kept, in UTF-8.
+// known is a name as names are kept here, in UTF-8.
 func (s *session) known(raw []byte) []byte {
-	for _, c := range raw {
-		if c >= utf8.RuneSelf {
-			s.Refresh()
-			if name, err := s.View.Text.FromClient(raw); err == nil {
-				return name
-			}
-			break
-		}
+	if name, err := s.InUTF8(raw); err == nil {
+		return name
 	}
 	return raw
 }
 
-// routeNamed answers a message about a statement or portal of ours.
+// routeNamed answers a message about a statement or portal, if it is kept here.
 func (s *session) routeNamed(m *wire.Message, ours bool, answer func(*wire.Message) drive.Verdict) drive.Verdict {
 	if !ours {
 		return s.relay(m.Kind, m.Body)
 	}
 	var v drive.Verdict
 	if m.Kind == 'E' && s.asksUpstream(m) {
-		v = s.TurnToAsk()
+		v = s.turnToAsk()
 	} else {
 		v = s.turn(m.Kind == 'E' || m.Kind == 'B')
 	}
@@ -153,10 +146,10 @@ func (s *session) routeNamed(m *wire.Message, ours bool, answer func(*wire.Messa
 }
 
 // asksUpstream says whether an Execute runs a statement that the upstream has a part in, or
-// that may have to ask it: anything but a query of ours.
+// that may have to ask it: anything but a query that is answered here.
 func (s *session) asksUpstream(m *wire.Message) bool {
 	p, err := s.PortalOf(s.known(m.Portal))
-	return err == nil && (s.up.IsOpened() && !isSelect(p.Bound) || s.involved(p.Bound))
+	return err == nil && (s.up.IsOpened() && mayAsk(p.Bound) || s.involved(p.Bound))
 }
 
 // relay sends a frame on as it is.
@@ -183,20 +176,15 @@ func (s *session) relay(kind byte, body []byte) drive.Verdict {
 	return frontend.NeedInput
 }
 
-// relayText sends a Query or a Parse on with another text.
+// relayText sends a Query or a Parse on with another text between what stands before and after it.
 func (s *session) relayText(kind byte, before []byte, text string, after []byte) drive.Verdict {
 	if encoded, err := s.View.Text.ToClient(text); err == nil { // it came from there
 		text = encoded
 	}
-	body := make([]byte, 0, len(before)+len(text)+len(after)+2)
-	if kind == 'P' {
-		body = append(append(body, before...), 0)
-	}
-	body = append(append(body, text...), 0)
-	return s.relay(kind, append(body, after...))
+	return s.relay(kind, slices.Concat(before, []byte(text), []byte{0}, after))
 }
 
-// routeQuery looks whether a simple query is ours.
+// routeQuery looks whether a simple query is answered here.
 func (s *session) routeQuery(m *wire.Message) drive.Verdict {
 	raw := m.Text
 	if m.Bad != nil {
@@ -214,34 +202,19 @@ func (s *session) routeQuery(m *wire.Message) drive.Verdict {
 	if branch, ok := script.UseBranch(); ok && branch != "" {
 		return s.relayText('Q', nil, useBranch(branch), nil)
 	}
-	if len(script.Statements) == 1 && s.involved(script.Statements[0]) {
-		if v := s.TurnToAsk(); v != frontend.OurTurn {
+	if answer := s.answerByAsking(script); answer != nil {
+		if v := s.turnToAsk(); v != frontend.OurTurn {
 			return v
 		}
 		s.ForgetUnnamed()
-		s.querySplit(script.Statements[0])
-		return frontend.NeedInput
-	}
-	if len(script.Statements) > 1 {
-		if v := s.TurnToAsk(); v != frontend.OurTurn {
-			return v
-		}
-		s.ForgetUnnamed()
-		s.queryBatch(script)
-		return frontend.NeedInput
-	}
-	if s.up.IsOpen() {
-		if v := s.TurnToAsk(); v != frontend.OurTurn {
-			return v
-		}
-		s.queryInPipeline(script)
+		answer(script)
 		return frontend.NeedInput
 	}
 	if v := s.turn(script.Calls || s.Executes(script)); v != frontend.OurTurn {
 		return v
 	}
-	if !s.Blocking && s.up.IsOpened() && !onlySelects(script) {
-		return frontend.NeedCall // the upstream may have to be asked
+	if !s.Blocking && s.up.IsOpened() && slices.ContainsFunc(script.Statements, mayAsk) {
+		return frontend.NeedCall
 	}
 	if s.View.Text.Converts() {
 		return s.Query(m)
@@ -249,14 +222,23 @@ func (s *session) routeQuery(m *wire.Message) drive.Verdict {
 	return s.AnswerQuery(raw, script)
 }
 
-// onlySelects says whether a script is nothing but queries.
-func onlySelects(script *plan.Script) bool {
-	return !slices.ContainsFunc(script.Statements, func(st *plan.Statement) bool { return !isSelect(st) })
+// answerByAsking is what answers a query that cannot be answered without the upstream; nil for any other.
+func (s *session) answerByAsking(script *plan.Script) func(*plan.Script) {
+	switch {
+	case len(script.Statements) == 1 && s.involved(script.Statements[0]):
+		return s.querySplit
+	case len(script.Statements) > 1:
+		return s.queryBatch
+	case s.up.IsOpen():
+		return s.queryInPipeline
+	}
+	return nil
 }
 
-func isSelect(st *plan.Statement) bool {
-	_, ok := st.Action.(*local.Select)
-	return ok
+// mayAsk says whether a statement that is answered here may have to ask the upstream: anything but a query.
+func mayAsk(st *plan.Statement) bool {
+	_, isSelect := st.Action.(*local.Select)
+	return !isSelect
 }
 
 // ForgetUnnamed drops the unnamed statement and portal, as every simple query does, but the
@@ -267,7 +249,7 @@ func (s *session) ForgetUnnamed() {
 	if s.TxState() == wire.FailedBlock {
 		return
 	}
-	s.closeUpstream(&s.Objects.UnnamedPortal)
+	s.ClosePortal(&s.Objects.UnnamedPortal)
 	s.Objects.UnnamedPortal.State, s.shadowsPortal = frontend.PortalAbsent, s.up.IsOpened()
 }
 
@@ -281,10 +263,12 @@ func (s *session) routeParse(m *wire.Message) drive.Verdict {
 	case v != frontend.NeedInput:
 		return v
 	case script == nil && len(name) > 0 && s.hasStatementOf(m):
-		if v := s.TurnToAsk(); v != frontend.OurTurn {
+		if v := s.turnToAsk(); v != frontend.OurTurn {
 			return v
 		}
-		return s.FailPipeline(s.parseTaken(string(name), raw, declared))
+		// What is wrong with the text is told before the name.
+		s.up.OpenPipeline()
+		return s.FailPipeline(s.takenUnless(string(name), 0, upstream.Prepare(upstream.Probe, string(raw), wire.Oids(declared))))
 	case script == nil:
 		if len(name) == 0 {
 			s.Objects.Unnamed, s.shadowsStatement = nil, false
@@ -294,10 +278,10 @@ func (s *session) routeParse(m *wire.Message) drive.Verdict {
 		return s.relay('P', m.Body)
 	}
 	if branch, ok := script.UseBranch(); ok && branch != "" {
-		return s.relayText('P', name, useBranch(branch), m.Rest)
+		return s.relayText('P', slices.Concat(name, []byte{0}), useBranch(branch), m.Rest)
 	}
 	if len(script.Statements) == 1 && frontend.SplitOf(script.Statements[0]) != nil && s.TxState() != wire.FailedBlock {
-		if v := s.TurnToAsk(); v != frontend.OurTurn {
+		if v := s.turnToAsk(); v != frontend.OurTurn {
 			return v
 		}
 	} else if v := s.turn(false); v != frontend.OurTurn {
@@ -315,7 +299,7 @@ func (s *session) routeSync(body []byte) drive.Verdict {
 		if s.holding() {
 			return s.hold('S', body)
 		}
-		// What becomes of our portals is known when the upstream has answered: the pipeline
+		// What becomes of the portals that are kept here is known when the upstream has answered: the pipeline
 		// may have begun a transaction.
 		s.Skipping, s.Tx.Pipelined = false, false
 		return s.relay('S', body)

@@ -2,6 +2,7 @@ package proxied
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unsafe"
 
@@ -37,7 +38,7 @@ func (s *session) routeText(raw []byte, options plan.Options) (*plan.Script, dri
 	view := s.Read(text)
 	defer view.Release()
 	if mayConcern {
-		// What was planned before, or is like it, has been found to be about us.
+		// What was planned before, or is like it, has been found to concern the proxy.
 		if script, ok := s.Env.Planner.Cached(view, options); ok {
 			return s.onlyOurs(script), frontend.NeedInput
 		}
@@ -53,44 +54,25 @@ func (s *session) routeText(raw []byte, options plan.Options) (*plan.Script, dri
 	return s.onlyOurs(script), frontend.NeedInput
 }
 
-// onlyOurs is the script if it is answered here; else nil.
+// onlyOurs is the script if it is answered here: if it calls the proxy's functions, if it
+// chooses a branch, or if it names a prepared statement that is kept here. What the parser
+// refuses is the upstream's to judge, except what the parser was not shown.
 func (s *session) onlyOurs(script *plan.Script) *plan.Script {
-	if s.isForUs(script) {
-		return script
-	}
-	return nil
-}
-
-// isForUs says whether a script is answered here: if it calls our functions, if it
-// chooses a branch, or if it names a prepared statement of ours. What the parser
-// Refuses is the upstream's to judge, but for what the parser was not shown.
-func (s *session) isForUs(script *plan.Script) bool {
+	_, choosesBranch := script.UseBranch()
+	ours := choosesBranch || s.holds(script) || slices.ContainsFunc(script.Statements, func(st *plan.Statement) bool {
+		return st.Mentions || s.isOurStatement(st)
+	})
 	if script.Err != nil {
-		return script.Err.Code == codes.StatementTooComplex
+		ours = script.Err.Code == codes.StatementTooComplex
 	}
-	if _, ok := script.UseBranch(); ok {
-		return true
+	if !ours {
+		return nil
 	}
-	if s.holds(script) {
-		return true
-	}
-	ours := false
-	for _, st := range script.Statements {
-		ours = ours || st.Mentions || s.isOurStatement(st)
-	}
-	return ours
+	return script
 }
 
-// executesWithin says whether a statement is a command of the upstream's that executes a
-// prepared statement of ours.
-func (s *session) executesWithin(st *plan.Statement) bool {
-	return st.Within != "" && s.Objects.Statements[frontend.NameKey(st.Within)] != nil
-}
-
-// preparesOurs says whether a PREPARE takes a name that is taken here.
-func (s *session) preparesOurs(st *plan.Statement) bool {
-	return st.Prepares != "" && s.Objects.Statements[frontend.NameKey(st.Prepares)] != nil
-}
+// keeps says whether a prepared statement of this name is kept here.
+func (s *session) keeps(name string) bool { return s.Objects.Statements[frontend.NameKey(name)] != nil }
 
 // useBranch is USE BRANCH in the upstream's words.
 func useBranch(branch string) string {

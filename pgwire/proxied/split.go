@@ -3,6 +3,7 @@ package proxied
 import (
 	"encoding/binary"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/jeroenrinzema/psql-wire/codes"
@@ -25,7 +26,7 @@ import (
 // exchanges that the client does not see, under names that no client uses, and within
 // one pipeline: an error anywhere aborts the whole.
 
-// failure makes the user's error of one about a text of ours.
+// failure makes the user's error of one about a text of the proxy's.
 func failure(body []byte, text *rewrite.Text) error {
 	err := upstream.ReadError(body)
 	f, ok := errors.AsType[*upstream.Error](err)
@@ -38,8 +39,8 @@ func failure(body []byte, text *rewrite.Text) error {
 	return f
 }
 
-// TurnToAsk is turn for what has to talk to the upstream.
-func (s *session) TurnToAsk() drive.Verdict {
+// turnToAsk is turn for what has to talk to the upstream.
+func (s *session) turnToAsk() drive.Verdict {
 	if !s.up.IsOpened() {
 		return frontend.NeedUpstream
 	}
@@ -145,20 +146,18 @@ func (s *session) prepareMain(p *frontend.Portal) (*beforehand, error) {
 			}
 		}
 	}
-	asked, err := s.askBefore(p, compute)
+	row, foiled, err := s.askBefore(p, compute)
 	if err != nil {
 		return nil, err
 	}
-	first.foiled = asked.foiled
-	if !compute {
-		return first, nil
-	}
-	if first.guarded = asked.row != nil; !first.guarded {
+	first.foiled = foiled
+	first.guarded = first.guarded && (row != nil || !compute)
+	if !compute || !first.guarded {
 		return first, nil
 	}
 	first.args = make([][]datum.Datum, len(m.Calls))
 	for i := range m.Calls {
-		if first.args[i], err = s.readArguments(&m.Calls[i], asked.row); err != nil {
+		if first.args[i], err = s.readArguments(&m.Calls[i], row); err != nil {
 			return nil, err
 		}
 	}
@@ -184,18 +183,11 @@ func (s *session) readRaw(p *frontend.Portal) (params []datum.Datum, ok bool) {
 	return params, true
 }
 
-// asked is what the upstream says before a statement runs.
-type asked struct {
-	row    [][]byte // the arguments; nil: a guard is not true, or they were not asked for
-	foiled bool
-}
-
-// askBefore has the upstream prepare the statement, but for COPY, whose text is not known
+// askBefore has the upstream prepare the statement, except COPY, whose text is not known
 // yet, say whether the facts still hold, and compute the guards and the arguments if that
-// is asked for. All of it is one exchange.
-func (s *session) askBefore(p *frontend.Portal, compute bool) (*asked, error) {
+// is asked for: row has the arguments, and is nil if a guard is not true. All of it is one exchange.
+func (s *session) askBefore(p *frontend.Portal, compute bool) (row [][]byte, foiled bool, err error) {
 	m := frontend.SplitOf(p.Bound)
-	result := &asked{}
 	var parts []upstream.Part
 	if s.settingsStale {
 		parts = append(parts, s.conv.AskFactsAgain(func(f *upstream.Facts) {
@@ -204,56 +196,50 @@ func (s *session) askBefore(p *frontend.Portal, compute bool) (*asked, error) {
 		}))
 	}
 	if !m.Copy {
-		sql, err := s.sql(p.Bound, &m.Main)
+		sql, err := s.sql(p.Bound, m.Main.SQL)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
-		types := append(wire.Oids(p.Bound.Params), hiddenTypes(m)...)
+		types := wire.Oids(p.Bound.Params)
+		for _, h := range m.Hidden {
+			types = append(types, uint32(h.Type))
+		}
 		parts = append(parts, upstream.Part{
-			Messages: upstream.Join(upstream.Prepare(upstream.Main, sql, types), upstream.Describe(string(upstream.Main))),
+			Messages: slices.Concat(upstream.Prepare(upstream.Main, sql, types), upstream.Describe(string(upstream.Main))),
 			Fail:     func(body []byte) error { return failure(body, &m.Main) },
 			Visit:    func(kind byte, body []byte) error { return checkColumns(p, kind, body) },
 		})
 	}
-	facts := s.factReader(m)
+	facts := &factReader{}
 	if !p.Known {
-		questions, err := s.ask(m, facts)
-		if err != nil {
-			return nil, err
+		var questions []upstream.Part
+		if facts, questions, err = s.ask(m); err != nil {
+			return nil, false, err
 		}
 		parts = append(parts, questions...)
 	}
 	if compute {
-		sql, err := s.sql(p.Bound, &m.Args)
+		sql, err := s.sql(p.Bound, m.Args.SQL)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		parts = append(parts, upstream.Part{
-			Messages: upstream.Join(upstream.Prepare(upstream.Arguments, sql, wire.Oids(p.Bound.Params)), upstream.Execute(upstream.Arguments, p.Raw)),
+			Messages: slices.Concat(upstream.Prepare(upstream.Arguments, sql, wire.Oids(p.Bound.Params)), upstream.Execute(upstream.Arguments, p.Raw)),
 			Fail:     func(body []byte) error { return failure(body, &m.Args) },
 			Visit: func(kind byte, body []byte) error {
 				if kind == 'D' {
-					result.row = wire.ReadRow(body)
+					row = wire.ReadRow(body)
 				}
 				return facts.refused
 			},
 		})
 	}
-	err := s.conv.Say(parts...)
+	err = s.conv.Say(parts...)
 	s.StartClock() // the timeout may be another
 	if facts.refused != nil {
-		return nil, facts.refused
+		return nil, false, facts.refused
 	}
-	result.foiled = facts.foiled || p.Foiled
-	return result, err
-}
-
-func hiddenTypes(m *rewrite.Split) []uint32 {
-	types := make([]uint32, len(m.Hidden))
-	for i, h := range m.Hidden {
-		types[i] = uint32(h.Type)
-	}
-	return types
+	return row, facts.foiled || p.Foiled, err
 }
 
 // checkColumns compares the columns that the statement has with those that the client
@@ -285,21 +271,24 @@ func checkColumns(p *frontend.Portal, kind byte, body []byte) error {
 func (s *session) readArguments(call *rewrite.SplitCall, row [][]byte) ([]datum.Datum, error) {
 	args := make([]datum.Datum, len(call.Args))
 	for i, column := range call.Args {
-		if row[column] == nil {
-			args[i] = datum.Null
-			continue
-		}
-		text, err := s.View.Text.FromClient(row[column])
-		if err != nil {
+		var err error
+		if args[i], err = s.readText(call.Func.Args[i].Type, row[column]); err != nil {
 			return nil, err
 		}
-		v, err := datum.Parse(call.Func.Args[i].Type, string(text))
-		if err != nil {
-			return nil, err
-		}
-		args[i] = v
 	}
 	return args, nil
+}
+
+// readText reads a value that the upstream tells as text.
+func (s *session) readText(t datum.Type, raw []byte) (datum.Datum, error) {
+	if raw == nil {
+		return datum.Null, nil
+	}
+	text, err := s.View.Text.FromClient(raw)
+	if err != nil {
+		return datum.Null, err
+	}
+	return datum.Parse(t, string(text))
 }
 
 // openMain makes the messages that open the portal of the statement in the upstream. They
@@ -310,12 +299,12 @@ func (s *session) openMain(p *frontend.Portal, values []datum.Datum) (upstream.M
 	if m.Copy {
 		copied := m.CopySQL(values)
 		p.Text = &copied
-		sql, err := s.sql(p.Bound, p.Text)
-		return upstream.Join(upstream.Prepare(upstream.Main, sql, nil), upstream.OpenPortal(p.Upstream, nil, nil, nil)), err
+		sql, err := s.sql(p.Bound, copied.SQL)
+		return slices.Concat(upstream.Prepare(upstream.Main, sql, nil), upstream.OpenPortal(p.Upstream, nil, nil, nil)), err
 	}
 	var hidden [][]byte
 	for i, h := range m.Hidden {
-		encoded, err := s.encodeHidden(h.Type, values[i])
+		encoded, err := s.encode(h.Type, values[i], wire.BinaryFormat)
 		if err != nil {
 			return nil, err
 		}
@@ -326,26 +315,17 @@ func (s *session) openMain(p *frontend.Portal, values []datum.Datum) (upstream.M
 
 // sql is a text as the upstream is to get it: in the client's encoding, and meaning under
 // the settings of now what it meant when it was planned.
-func (s *session) sql(st *plan.Statement, text *rewrite.Text) (string, error) {
-	sql := text.SQL
+func (s *session) sql(st *plan.Statement, sql string) (string, error) {
 	if st.Standard != s.View.Standard {
 		sql = sqltext.Portable(sql, st.Standard)
 	}
 	return s.View.Text.ToClient(sql)
 }
 
-func (s *session) encodeHidden(t datum.Type, v datum.Datum) ([]byte, error) {
-	v, err := s.View.Text.ValueToClient(v)
-	if v.Null || err != nil {
-		return nil, err
-	}
-	return datum.AppendBinary([]byte{}, t, v)
-}
-
 // querySplit answers a simple query of one statement that the upstream has a part in.
-// Its pipeline ends with a Sync of ours, whose answer gives the transaction status.
-func (s *session) querySplit(st *plan.Statement) {
-	if err := s.runSplitQuery(st); err != nil {
+// Its pipeline ends with a Sync of the proxy's, whose answer gives the transaction status.
+func (s *session) querySplit(script *plan.Script) {
+	if err := s.runSplitQuery(script.Statements[0]); err != nil {
 		s.Fail(err)
 	}
 	if !s.Over {
@@ -360,7 +340,7 @@ func (s *session) runSplitQuery(st *plan.Statement) error {
 	s.up.OpenPipeline()
 	s.BeginImplicit()
 	s.Refresh() // another statement of the query may have changed settings
-	if s.preparesOurs(st) {
+	if s.keeps(st.Prepares) {
 		return s.prepareTaken(st)
 	}
 	if err := s.Wrong(st); err != nil {

@@ -1,13 +1,14 @@
 package proxied
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jeroenrinzema/psql-wire/codes"
 
 	"raisinproxy/pgwire/frontend"
@@ -21,7 +22,7 @@ import (
 // with the results of calls that run for each row put in.
 
 // mainFormats are the client's result formats, one for each column, and binary for the
-// columns that only we see.
+// columns that only the proxy sees.
 func (s *session) mainFormats(p *frontend.Portal) []int16 {
 	m := frontend.SplitOf(p.Bound)
 	if p.Bound.Columns == nil {
@@ -32,9 +33,7 @@ func (s *session) mainFormats(p *frontend.Portal) []int16 {
 		result = append(result, p.Formats.Of(i))
 	}
 	if m.Rows != nil {
-		for range m.Rows.Hidden {
-			result = append(result, wire.BinaryFormat)
-		}
+		result = append(result, slices.Repeat([]int16{wire.BinaryFormat}, len(m.Rows.Hidden))...)
 	}
 	return result
 }
@@ -60,7 +59,7 @@ func (s *session) fetch(p *frontend.Portal, maxRows int, opening upstream.Messag
 	if frontend.SplitOf(p.Bound).Rows != nil {
 		return s.fetchSlices(p, maxRows, opening)
 	}
-	messages := upstream.Join(opening, upstream.Fetch(p.Upstream, maxRows))
+	messages := slices.Concat(opening, upstream.Fetch(p.Upstream, maxRows))
 	if maxRows == 0 { // it runs to its end
 		messages = append(messages, upstream.ClosePortal(p.Upstream)...)
 	}
@@ -75,10 +74,8 @@ func (s *session) fetch(p *frontend.Portal, maxRows int, opening upstream.Messag
 		case 's':
 			suspended = true
 		case 'C':
-			p.Tag = strings.TrimSuffix(string(body), "\x00")
-			s.WarnOfLoss(p.Tag)
 			s.explainCalls(p)
-			s.Client.Out.CommandComplete(p.Tag)
+			s.complete(p, strings.TrimSuffix(string(body), "\x00"))
 		default:
 			s.pass(kind, body)
 		}
@@ -117,7 +114,7 @@ func (s *session) fetched(p *frontend.Portal, suspended bool) {
 		s.Client.Out.PortalSuspended()
 		return
 	}
-	s.closeUpstream(p)
+	s.ClosePortal(p)
 	p.State = frontend.PortalDone
 }
 
@@ -127,6 +124,7 @@ func (s *session) fetchSlices(p *frontend.Portal, maxRows int, opening upstream.
 		maxRows = math.MaxInt
 	}
 	slice := firstRows
+	var row pgproto3.DataRow // its room is used again
 	for sent := 0; ; {
 		suspended, size := false, 0
 		err := s.conv.Say(upstream.Part{
@@ -141,7 +139,8 @@ func (s *session) fetchSlices(p *frontend.Portal, maxRows int, opening upstream.
 					suspended = true
 				case 'D':
 					sent++
-					return s.passRow(p, body)
+					_ = row.Decode(body)
+					return s.passRow(p, &row)
 				case 'C':
 					s.passTag(p, body, sent)
 				}
@@ -157,7 +156,7 @@ func (s *session) fetchSlices(p *frontend.Portal, maxRows int, opening upstream.
 			s.fetched(p, suspended)
 			return nil
 		}
-		if err := (listener{s}).Flush(false); err != nil {
+		if err := s.Flush(false); err != nil {
 			return err
 		}
 	}
@@ -165,12 +164,17 @@ func (s *session) fetchSlices(p *frontend.Portal, maxRows int, opening upstream.
 
 // passTag tells how many rows there were: the upstream counts the last slice only.
 func (s *session) passTag(p *frontend.Portal, body []byte, sent int) {
-	p.Tag = strings.TrimSuffix(string(body), "\x00")
-	if i := strings.LastIndexByte(p.Tag, ' '); i >= 0 {
-		p.Tag = p.Tag[:i+1] + strconv.Itoa(sent)
+	tag := strings.TrimSuffix(string(body), "\x00")
+	if i := strings.LastIndexByte(tag, ' '); i >= 0 {
+		tag = tag[:i+1] + strconv.Itoa(sent)
 	}
-	s.WarnOfLoss(p.Tag)
-	s.Client.Out.CommandComplete(p.Tag)
+	s.complete(p, tag)
+}
+
+func (s *session) complete(p *frontend.Portal, tag string) {
+	p.Tag = tag
+	s.WarnOfLoss(tag)
+	s.Client.Out.CommandComplete(tag)
 }
 
 // explainCalls adds what EXPLAIN says of the calls.
@@ -180,14 +184,14 @@ func (s *session) explainCalls(p *frontend.Portal) {
 		return
 	}
 	for _, line := range explain.Lines {
-		s.sendRaw([][]byte{[]byte(line)})
+		s.Client.Out.Message(&pgproto3.DataRow{Values: [][]byte{[]byte(line)}})
 	}
 }
 
 // passRow passes on a row, with the calls that it asks for made.
-func (s *session) passRow(p *frontend.Portal, body []byte) error {
+func (s *session) passRow(p *frontend.Portal, m *pgproto3.DataRow) error {
 	plan := frontend.SplitOf(p.Bound).Rows
-	row := wire.ReadRow(body)
+	row := m.Values
 	visible := len(p.Bound.Columns)
 	if len(row) != visible+len(plan.Hidden) {
 		return fmt.Errorf("a row of %d columns, want %d", len(row), visible+len(plan.Hidden))
@@ -213,27 +217,33 @@ func (s *session) passRow(p *frontend.Portal, body []byte) error {
 		if err != nil {
 			return err
 		}
-		if row[column], err = s.encodeItem(item.Type, v, p.Formats.Of(column)); err != nil {
+		if row[column], err = s.encode(item.Type, v, p.Formats.Of(column)); err != nil {
 			return err
 		}
 	}
-	s.sendRaw(row[:visible])
-	return nil
+	m.Values = row[:visible]
+	out, err := m.Encode(s.Client.Out.Buf)
+	if err == nil {
+		s.Client.Out.Buf = out
+	}
+	return err
 }
 
-// readHidden reads a column that only we see.
+// readHidden reads a column that only the proxy sees.
 func (s *session) readHidden(t datum.Type, raw []byte) (datum.Datum, error) {
 	if raw == nil {
 		return datum.Null, nil
 	}
 	v, err := datum.ParseBinary(t, raw, 0)
-	if err != nil {
+	if err != nil || !s.View.Text.Converts() {
 		return v, err
 	}
-	return s.View.Text.ValueFromClient(v)
+	text, err := s.View.Text.FromClient([]byte(v.Str))
+	v.Str = string(text)
+	return v, err
 }
 
-func (s *session) encodeItem(t datum.Type, v datum.Datum, format int16) ([]byte, error) {
+func (s *session) encode(t datum.Type, v datum.Datum, format int16) ([]byte, error) {
 	v, err := s.View.Text.ValueToClient(v)
 	if v.Null || err != nil {
 		return nil, err
@@ -242,18 +252,4 @@ func (s *session) encodeItem(t datum.Type, v datum.Datum, format int16) ([]byte,
 		return datum.AppendBinary([]byte{}, t, v)
 	}
 	return datum.AppendText([]byte{}, t, v, s.View.Zone), nil
-}
-
-func (s *session) sendRaw(row [][]byte) {
-	start := s.Client.Out.Begin('D')
-	s.Client.Out.Buf = binary.BigEndian.AppendUint16(s.Client.Out.Buf, uint16(len(row)))
-	for _, value := range row {
-		if value == nil {
-			s.Client.Out.Buf = append(s.Client.Out.Buf, 0xFF, 0xFF, 0xFF, 0xFF)
-			continue
-		}
-		s.Client.Out.Buf = binary.BigEndian.AppendUint32(s.Client.Out.Buf, uint32(len(value)))
-		s.Client.Out.Buf = append(s.Client.Out.Buf, value...)
-	}
-	s.Client.Out.End(start)
 }

@@ -1,8 +1,8 @@
 package proxied
 
 import (
-	"context"
 	"errors"
+	"slices"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
@@ -11,52 +11,44 @@ import (
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner/plan"
-	"raisinproxy/planner/sqltext"
 	"raisinproxy/sqlfuncs/datum"
 )
 
-// This file is about names that are taken: statements and portals of ours and of the
+// This file is about names that are taken: statements and portals of the proxy's and of the
 // upstream's share theirs, as those of one PostgreSQL do.
 
-// Where the upstream lists what has a name.
-const (
-	statementsThere = "pg_catalog.pg_prepared_statements"
-	portalsThere    = "pg_catalog.pg_cursors"
-)
-
-// upstreamHas says whether the upstream has a prepared statement or a portal of that name.
-func (s *session) upstreamHas(name, there string) (found bool, err error) {
-	if !s.Blocking {
-		err = s.Client.Waiting(func(context.Context) error {
-			found, err = s.askForName(name, there)
-			return err
-		})
-		return found, err
+// CheckStatement refuses a name that a prepared statement of the upstream's has.
+func (s *session) CheckStatement(name string) error {
+	if !s.up.Marks().Named {
+		return nil
 	}
-	return s.askForName(name, there)
+	return s.checkName(name, "pg_catalog.pg_prepared_statements", frontend.ErrStatementExists(name))
 }
 
-func (s *session) askForName(name, there string) (found bool, err error) {
-	encoded, err := s.View.Text.ToClient(name)
+// CheckPortal refuses a name that a portal of the upstream's has.
+func (s *session) CheckPortal(name string) error {
+	if !s.up.Marks().Portals {
+		return nil
+	}
+	return s.checkName(name, "pg_catalog.pg_cursors", frontend.ErrPortalExists(name))
+}
+
+// checkName asks whether a name is taken there: the error then.
+func (s *session) checkName(name, there string, taken error) error {
+	encoded, err := s.View.Text.ToClient(frontend.NameKey(name))
 	if err != nil {
-		return false, err
+		return err
 	}
 	sql := "SELECT 1 FROM " + there + " WHERE name = $1"
+	found := false
 	err = s.conv.Say(upstream.Part{
 		Messages: upstream.Run(upstream.Control, sql, []uint32{uint32(datum.Text)}, []wire.RawValue{{Value: []byte(encoded)}}),
-		Visit: func(kind byte, _ []byte) error {
-			found = found || kind == 'D'
-			return nil
-		},
+		Visit:    upstream.Each('D', func([]byte) { found = true }),
 	})
-	return found, err
-}
-
-// parseTaken is the Parse of a text of the upstream's under a name that is taken here. What
-// is wrong with the text is told first.
-func (s *session) parseTaken(name string, text []byte, declared []datum.Type) error {
-	s.up.OpenPipeline()
-	return s.takenUnless(name, 0, upstream.Prepare(upstream.Probe, string(text), wire.Oids(declared)))
+	if err == nil && found {
+		err = taken
+	}
+	return err
 }
 
 // takenUnless is the error of messages, whose positions are shift characters before those
@@ -81,21 +73,17 @@ func shifted(body []byte, by int) error {
 // prepareTaken is the PREPARE of a statement of the upstream's under a name that is taken
 // here.
 func (s *session) prepareTaken(st *plan.Statement) error {
-	sql, shift := st.ExecuteAs(string(upstream.Probe))
-	if st.Standard != s.View.Standard {
-		sql = sqltext.Portable(sql, st.Standard)
-	}
-	sql, err := s.View.Text.ToClient(sql)
+	prepare, shift := st.ExecuteAs(string(upstream.Probe))
+	sql, err := s.sql(st, prepare)
 	if err != nil {
 		return err
 	}
-	return s.takenUnless(st.Prepares, st.Start-shift, upstream.Join(
+	return s.takenUnless(st.Prepares, st.Start-shift, slices.Concat(
 		upstream.Messages{&pgproto3.Close{ObjectType: 'S', Name: string(upstream.Probe)}},
 		upstream.Run(upstream.Arguments, sql, nil, nil)))
 }
 
-// routeBind is a Bind of a statement of ours or not, to a portal whose name no other of ours
-// has.
+// routeBind is a Bind of a statement that is kept here or not, to a portal whose name no other has.
 func (s *session) routeBind(m *wire.Message, ours bool) drive.Verdict {
 	switch {
 	case len(m.Portal) == 0:

@@ -11,10 +11,10 @@ import (
 	"raisinproxy/pgwire/wire"
 )
 
-// This file is about when an answer of ours may be given in front of an upstream: when
-// that has answered what came before, and it is known in which transaction we are.
+// This file is about when an answer of the proxy's may be given in front of an upstream: when
+// that has answered what came before, and it is known in which transaction the session is.
 
-// turn makes sure that an answer of ours may be given now. calls says that it may
+// turn makes sure that an answer of the proxy's may be given now. calls says that it may
 // depend on what only the upstream knows.
 func (s *session) turn(calls bool) drive.Verdict {
 	if !s.up.IsOpened() {
@@ -51,7 +51,7 @@ func (s *session) takeTurn() error {
 	return s.Client.Waiting(func(context.Context) error { return s.up.Settle() })
 }
 
-// settlePortals finds out, before a message about a portal, whether those of ours have
+// settlePortals finds out, before a message about a portal, whether those that are kept here have
 // ended with a transaction that the upstream has not answered for yet.
 func (s *session) settlePortals(kind byte) drive.Verdict {
 	ours := len(s.Objects.Portals) > 0 || s.Objects.UnnamedPortal.State != frontend.PortalAbsent
@@ -66,7 +66,7 @@ func (s *session) settlePortals(kind byte) drive.Verdict {
 }
 
 // followTransaction drops the portals of transactions that have ended upstream. Where one has
-// gone back, maybe to a savepoint only, those go of which nobody but us could say whether
+// gone back, maybe to a savepoint only, those go of which only the proxy could say whether
 // they still exist: their calls must not be made if they do not.
 func (s *session) followTransaction() {
 	now := s.up.Marks()

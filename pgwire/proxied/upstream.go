@@ -7,10 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jeroenrinzema/psql-wire/codes"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"raisinproxy/pgwire/drive"
 	"raisinproxy/pgwire/frontend"
+	"raisinproxy/pgwire/login"
 	"raisinproxy/pgwire/settings"
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
@@ -26,7 +27,7 @@ func upstreamParameters(parameters []wire.Parameter) []wire.Parameter {
 		if p.Name == "options" {
 			options = p.Value
 		}
-		return p.Name == "user" || p.Name == "database" || p.Name == "options"
+		return p.Name == "options"
 	})
 	return append(kept, wire.Parameter{Name: "options", Value: strings.TrimRight("-c "+settings.BranchParameter+"="+defaultBranch+" "+options, " ")})
 }
@@ -34,16 +35,20 @@ func upstreamParameters(parameters []wire.Parameter) []wire.Parameter {
 // defaultBranch is where a session works that says nothing else.
 const defaultBranch = "main"
 
-// prepareUpstream finds out how to greet the client: as its own upstream connection does,
+// Begin finds out how to greet the client: as its own upstream connection does,
 // or, if that is to be opened at its first use, as another one of the same kind was greeted
 // before. A connection for replication is opened at once.
-func (s *session) prepareUpstream(parameters []wire.Parameter) error {
-	s.parameters = upstreamParameters(parameters)
-	s.replicates = replicates(parameters)
-	u := s.behind.Server
-	s.identity = u.Identity(s.Caller.User, s.Caller.Scope.Repository, s.parameters)
-	if u.FirstUse && !s.replicates {
-		if known, ok := u.Greeting(s.identity); ok {
+func (s *session) Begin(guest *login.Guest) error {
+	s.startBy = guest.StartBy
+	s.login = upstream.Login{
+		User:       guest.Identity.User,
+		Database:   guest.Database,
+		Password:   guest.Identity.Password,
+		Parameters: upstreamParameters(guest.Parameters),
+		Replicates: guest.Replicates,
+	}
+	if s.behind.Server.FirstUse && !guest.Replicates {
+		if known, ok := s.behind.Server.Greeting(&s.login); ok {
 			s.greeted, s.welcome = known.Params, known.Notices
 			return s.beginWith(known.Facts)
 		}
@@ -58,7 +63,7 @@ func (s *session) prepareUpstream(parameters []wire.Parameter) error {
 // ReportGreeting tells the client the settings of its upstream, in a fixed order.
 func (s *session) ReportGreeting() {
 	for _, n := range s.welcome {
-		s.Report(&pgerr.Error{Severity: n.Severity, Code: codes.Code(n.Code), Message: n.Message, Detail: n.Detail, Hint: n.Hint})
+		s.Report(upstream.Report((*pgconn.PgError)(n)))
 	}
 	for _, name := range inOrder(s.greeted) {
 		s.Client.Out.ParameterStatus(name, s.greeted[name])
@@ -69,7 +74,7 @@ func (s *session) ReportGreeting() {
 }
 
 // inOrder lists settings in the order in which PostgreSQL reports them.
-func inOrder(params map[string]string) []string {
+func inOrder[V any](params map[string]V) []string {
 	return slices.SortedFunc(maps.Keys(params), func(a, b string) int {
 		return strings.Compare(strings.ToLower(a), strings.ToLower(b))
 	})
@@ -91,8 +96,8 @@ func (s *session) startRelay() {
 	s.up.Start(s.Client.Waker())
 }
 
-// clear does what stands between a frame and its answer.
-func (s *session) clear(v drive.Verdict) error {
+// Consult does what stands between a frame and its answer.
+func (s *session) Consult(v drive.Verdict) error {
 	switch v {
 	case frontend.NeedUpstream:
 		err := s.Client.Waiting(s.openUpstream)
@@ -108,9 +113,9 @@ func (s *session) clear(v drive.Verdict) error {
 	case frontend.NeedTurn:
 		return s.takeTurn()
 	case frontend.NeedFacts:
-		return s.readFacts()
+		return s.beforeHead(s.askFacts)
 	case frontend.NeedClose:
-		return s.closePending()
+		return s.beforeHead(s.conv.CloseNow)
 	}
 	s.mustAbort = false
 	return s.conv.Abort()
@@ -128,23 +133,21 @@ func (s *session) GiveUp(err error) {
 		return
 	}
 	stays := s.UndoUnit() // for the upstream has, too
-	if told || lastWords != nil {
+	switch {
+	case told || lastWords != nil:
 		s.Client.Out.Buf = append(s.Client.Out.Buf, lastWords...)
-		s.Farewell()
-		return
-	}
-	if errors.Is(err, upstream.ErrClientGone) {
+	case errors.Is(err, upstream.ErrClientGone):
 		s.Log.Debug("client is gone", "while", "its upstream was opened")
 		return
+	default:
+		s.Log.Warn("session ended for want of its upstream", "error", err)
+		lost := *pgerr.From(err)
+		if lost.Severity != pgerr.SeverityFatal {
+			lost = *upstream.ErrLost
+		}
+		lost.Detail = frontend.WithDetail(lost.Detail, stays)
+		s.Report(&lost)
 	}
-	e := pgerr.From(err)
-	if e.Severity != pgerr.SeverityFatal {
-		e = upstream.ErrLost
-	}
-	s.Log.Warn("session ended for want of its upstream", "error", err)
-	lost := *e
-	lost.Detail = frontend.WithDetail(lost.Detail, stays)
-	s.Report(&lost)
 	s.Farewell()
 }
 
@@ -156,8 +159,8 @@ func (s *session) LastStatement() {
 	}
 }
 
-// refreshFromUpstream is refresh by what the upstream reports.
-func (s *session) refreshFromUpstream() {
+// RefreshSettings goes by what the upstream reports.
+func (s *session) RefreshSettings() {
 	if s.unreportedSettings {
 		if s.up.IsOpen() {
 			return

@@ -11,6 +11,20 @@ import (
 // This file takes account of what passes through a relay: what was sent that is to be
 // answered, and what the answers say about the session.
 
+// ask is what the ledger says. (With a function of the type, since a closure would be allocated.)
+func ask[T any](c *Conn, what func(*Ledger) T) T {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return what(&c.ledger)
+}
+
+// tell has the ledger note something.
+func (c *Conn) tell(what func(*Ledger)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	what(&c.ledger)
+}
+
 // Expect notes a message of the client's that goes upstream.
 func (c *Conn) Expect(kind byte) {
 	c.mu.Lock()
@@ -19,11 +33,7 @@ func (c *Conn) Expect(kind byte) {
 }
 
 // IsOpen says whether something of a pipeline went upstream whose end did not.
-func (c *Conn) IsOpen() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.ledger.IsOpen()
-}
+func (c *Conn) IsOpen() bool { return ask(c, (*Ledger).IsOpen) }
 
 // Settled says whether everything sent so far has been answered, and whether the open
 // pipeline has failed.
@@ -42,88 +52,40 @@ func (c *Conn) isSettled() (settled, failed bool) {
 }
 
 // OwesReady says whether ReadyForQuery is to come for something that was sent.
-func (c *Conn) OwesReady() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.ledger.OwesReady()
-}
+func (c *Conn) OwesReady() bool { return ask(c, (*Ledger).OwesReady) }
 
 // HasFailed says whether the open pipeline has failed.
-func (c *Conn) HasFailed() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.ledger.HasFailed()
-}
+func (c *Conn) HasFailed() bool { return ask(c, (*Ledger).HasFailed) }
 
 // Copying says whether the upstream waits for the data of a COPY.
-func (c *Conn) Copying() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.ledger.Copying()
-}
+func (c *Conn) Copying() bool { return ask(c, (*Ledger).Copying) }
 
 // Marks are what has happened in the upstream's session.
-func (c *Conn) Marks() Marks {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.ledger.Marks()
-}
+func (c *Conn) Marks() Marks { return ask(c, (*Ledger).Marks) }
 
 // NameStatement notes that a statement with a name is sent.
-func (c *Conn) NameStatement() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.ledger.NameStatement()
-}
+func (c *Conn) NameStatement() { c.tell((*Ledger).NameStatement) }
 
 // NamePortal notes that a portal with a name is sent.
-func (c *Conn) NamePortal() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.ledger.NamePortal()
-}
+func (c *Conn) NamePortal() { c.tell((*Ledger).NamePortal) }
 
 // TxState is the state that the answers tell of.
-func (c *Conn) TxState() wire.TxState {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.ledger.Transaction()
-}
+func (c *Conn) TxState() wire.TxState { return ask(c, (*Ledger).Transaction) }
 
-// Transaction is the status in the last ReadyForQuery, and whether a pipeline is open.
-func (c *Conn) Transaction() (status byte, open bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.ledger.Status(), c.ledger.IsOpen()
-}
+// Status is the transaction status in the last ReadyForQuery.
+func (c *Conn) Status() byte { return ask(c, (*Ledger).Status) }
 
 // OpenPipeline notes that messages of the proxy's are part of a pipeline.
-func (c *Conn) OpenPipeline() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.ledger.Open()
-}
+func (c *Conn) OpenPipeline() { c.tell((*Ledger).Open) }
 
 // closePipeline notes that the open pipeline has ended with a Sync of the proxy's.
-func (c *Conn) closePipeline() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.ledger.Close()
-}
+func (c *Conn) closePipeline() { c.tell((*Ledger).Close) }
 
 // failPipeline notes that the upstream drops what is left of the open pipeline.
-func (c *Conn) failPipeline() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.ledger.Fail()
-}
+func (c *Conn) failPipeline() { c.tell((*Ledger).Fail) }
 
 // EndCopy notes that the end of the data was sent, for a COPY of the proxy's.
-func (c *Conn) EndCopy() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.ledger.EndCopy()
-}
+func (c *Conn) EndCopy() { c.tell((*Ledger).EndCopy) }
 
 // note takes account of one frame. body is nil for one that is too long to wait for.
 func (c *Conn) note(to *sink, kind byte, body []byte) {

@@ -31,7 +31,7 @@ func (c *Conn) passOn(b []byte, to *sink) (out []byte, used int) {
 // the error is that of a COMMIT whose block took something. wait: they have to be there
 // as a whole to tell.
 func (c *Conn) failedCommit(b []byte) (length int, wait bool) {
-	if c.onFailedCommit.Load() == nil || len(b) < wire.FrameHeader || b[0] != 'E' || !c.endsBlock() {
+	if c.onFailedCommit.Load() == nil || len(b) < wire.FrameHeader || b[0] != 'E' || !ask(c, (*Ledger).EndsBlock) {
 		return 0, false
 	}
 	for {
@@ -50,14 +50,6 @@ func (c *Conn) failedCommit(b []byte) (length int, wait bool) {
 			return 0, false
 		}
 	}
-}
-
-// endsBlock says whether a block is open and ReadyForQuery is to come after an error: one amid
-// a series has the upstream drop a Query that ends it, and wait for a Sync.
-func (c *Conn) endsBlock() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.ledger.EndsBlock()
 }
 
 // amend takes note of these frames and adds to the error in them.

@@ -18,11 +18,11 @@ type AuthQuery struct {
 	config *pgconn.Config
 	query  string
 
-	turn chan struct{}  // holds one token, of whoever may use conn
+	turn chan struct{}  // holds one token, of the caller that may use conn
 	conn *pgconn.PgConn // nil: not open
 }
 
-// lookUpTimeout bounds a question that is under way, whoever waits for the answer still:
+// lookUpTimeout bounds a question that is under way, even if nobody waits for the answer any more:
 // giving it up would cost the connection.
 const lookUpTimeout = 10 * time.Second
 
@@ -86,7 +86,7 @@ func (q *AuthQuery) underWay(ctx context.Context) (context.Context, context.Canc
 }
 
 // hiddenPassword is what pg_roles and pg_user show instead of every verifier. Taken for a
-// password in plain it would open every role to whoever sends eight asterisks.
+// password in plain it would open every role to clients that send eight asterisks.
 const hiddenPassword = "********"
 
 var errHidden = errors.New("the query reads a view that hides passwords: pg_authid and pg_shadow have them")
@@ -94,11 +94,12 @@ var errHidden = errors.New("the query reads a view that hides passwords: pg_auth
 // Try asks for the role that runs the query, and for one that cannot exist: so that what is
 // wrong with the query, or with the role's rights, is known before somebody logs in.
 func (q *AuthQuery) Try(ctx context.Context) error {
-	if _, err := q.secretOf(ctx, q.config.User); err != nil {
-		return errors.New(explain(err))
-	}
 	const nobody = "raisinproxy: no such role, since this name is longer than a role's may be"
-	switch found, err := q.secretOf(ctx, nobody); {
+	found, err := q.secretOf(ctx, q.config.User)
+	if err == nil {
+		found, err = q.secretOf(ctx, nobody)
+	}
+	switch {
 	case err != nil:
 		return errors.New(explain(err))
 	case found != nil:

@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"encoding/binary"
 	"errors"
 
 	"raisinproxy/pgwire/wire"
@@ -87,8 +86,7 @@ func (c *Conn) noteOwn(to *sink, kind byte, body []byte) {
 		to.urgent = to.limit > 0
 	case 'E':
 		if wire.EndsSession(body) {
-			c.fatalFrame = binary.BigEndian.AppendUint32([]byte{kind}, uint32(4+len(body)))
-			c.fatalFrame = append(c.fatalFrame, body...)
+			c.fatalFrame = wire.AppendFrame(nil, kind, body)
 		}
 		if wasCopying {
 			c.wake() // nobody waits for the client's data any more

@@ -2,7 +2,6 @@ package upstream
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"net"
 	"sync"
@@ -89,7 +88,7 @@ func (c *Conn) IsOpened() bool { return c.conn != nil }
 func (c *Conn) Settle() error {
 	c.mustNotBeOnLoop()
 	if c.IsOpen() {
-		c.out = append(c.out, 'H', 0, 0, 0, 4)
+		c.Send('H', nil)
 	}
 	if err := c.Flush(); err != nil {
 		return err
@@ -108,11 +107,7 @@ func (c *Conn) Settle() error {
 const maxKept = 64 << 10
 
 // Send collects a message for the upstream.
-func (c *Conn) Send(kind byte, body []byte) {
-	c.out = append(c.out, kind)
-	c.out = binary.BigEndian.AppendUint32(c.out, uint32(4+len(body)))
-	c.out = append(c.out, body...)
-}
+func (c *Conn) Send(kind byte, body []byte) { c.out = wire.AppendFrame(c.out, kind, body) }
 
 // SendPart collects a part of a message.
 func (c *Conn) SendPart(part []byte) { c.out = append(c.out, part...) }
@@ -209,7 +204,7 @@ func (c *Conn) Abandon() {
 	}
 	c.conn.Close()
 	if c.polling != nil {
-		c.lose(errors.Join(ErrLost, net.ErrClosed)) // the loop tells nothing of what we closed
+		c.lose(errors.Join(ErrLost, net.ErrClosed)) // the loop tells nothing of what was closed here
 	}
 }
 
@@ -313,50 +308,41 @@ func (c *Conn) begin() *sink {
 	return c.sink
 }
 
-// advance takes note of what is in b, and returns how much of it can be passed on.
+// advance takes note of the frames in b. It returns how many bytes can be passed on: of whole
+// frames, and of the beginning of a row or another frame that need not be whole, of which c.left
+// bytes are missing then.
 func (c *Conn) advance(b []byte, to *sink) (pass int) {
 	pass = min(c.left, len(b))
 	c.left -= pass
-	if c.left == 0 {
-		var walked int
-		walked, c.left = c.walk(b[pass:], to)
-		pass += walked
+	for c.left == 0 && len(b)-pass >= wire.FrameHeader {
+		frame := b[pass:]
+		length := wire.FrameLength(frame)
+		if to == nil && frame[0] == 'E' {
+			if n, wait := c.failedCommit(frame); n > 0 || wait {
+				return pass // see passOn
+			}
+		}
+		switch {
+		case length < wire.FrameHeader:
+			return pass // see outOfStep
+		case length <= len(frame):
+			c.note(to, frame[0], frame[wire.FrameHeader:length])
+			pass += length
+		case length <= relayBytes-wire.FrameHeader && !wire.IsBulk(frame[0]):
+			return pass // it fits: wait for the rest of it
+		default:
+			c.note(to, frame[0], nil)
+			c.left = length - len(frame)
+			return len(b)
+		}
 	}
 	return pass
 }
 
-// outOfStep says whether what was not passed on is no frame. Whoever sent it does not speak
+// outOfStep says whether what was not passed on is no frame. Its sender does not speak
 // this protocol.
 func (c *Conn) outOfStep(rest []byte) bool {
 	return c.left == 0 && len(rest) >= wire.FrameHeader && wire.FrameLength(rest) < wire.FrameHeader
-}
-
-// walk takes note of the frames in b. It returns how many bytes can be passed on: of
-// whole frames, and of the beginning of a row or another frame that need not be
-// whole, of which left bytes are missing then.
-func (c *Conn) walk(b []byte, to *sink) (pass, left int) {
-	for len(b)-pass >= wire.FrameHeader {
-		frame := b[pass:]
-		if to == nil && frame[0] == 'E' {
-			if n, wait := c.failedCommit(frame); n > 0 || wait {
-				return pass, 0 // see passOn
-			}
-		}
-		length := wire.FrameLength(frame)
-		if length < wire.FrameHeader {
-			return pass, 0 // see outOfStep
-		}
-		if length > len(frame) {
-			if length <= relayBytes-wire.FrameHeader && !wire.IsBulk(frame[0]) {
-				return pass, 0 // it fits: wait for the rest of it
-			}
-			c.note(to, frame[0], nil)
-			return len(b), length - len(frame)
-		}
-		c.note(to, frame[0], frame[wire.FrameHeader:length])
-		pass += length
-	}
-	return pass, 0
 }
 
 // deliver passes bytes on to the client, or to whom captures them.

@@ -29,16 +29,12 @@ type Login struct {
 // the client: what the upstream said if it said something, else that it cannot be reached.
 func (u *Server) Connect(ctx context.Context, c *Login) (*pgconn.HijackedConn, Greeting, error) {
 	var g Greeting
-	cfg := u.Config.Copy()
+	cfg := u.configFor(c.Database)
 	cfg.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { g.Notices = append(g.Notices, n) }
-	if !u.FixedDatabase {
-		cfg.Database = c.Database
-	}
 	u.logInAs(cfg, c)
 	for _, p := range c.Parameters {
 		cfg.RuntimeParams[p.Name] = withConfigured(cfg, p)
 	}
-	boundGreeting(cfg)
 	conn, err := pgconn.ConnectConfig(ctx, cfg)
 	u.reach.note(ctx, err, !u.AsClient)
 	if err != nil {
@@ -59,7 +55,15 @@ func (u *Server) Connect(ctx context.Context, c *Login) (*pgconn.HijackedConn, G
 	}
 	hijacked.Frontend = nil // its buffers are not for idle sessions
 	g.Params = hijacked.ParameterStatuses
+	if u.FirstUse && !c.Replicates {
+		u.remember(c, g)
+	}
 	return hijacked, g, nil
+}
+
+// Report is what an upstream has said, as a client is told.
+func Report(e *pgconn.PgError) *pgerr.Error {
+	return &pgerr.Error{Severity: e.Severity, Code: codes.Code(e.Code), Message: e.Message, Detail: e.Detail, Hint: e.Hint}
 }
 
 // firstFacts asks what a session begins with. It leaves neither an unnamed statement nor an
@@ -99,18 +103,13 @@ var ErrClientGone = errors.New("the client is gone")
 // ErrNoAnswer ends an opening that takes longer than a start-up may.
 var ErrNoAnswer = errors.New("it has not answered in the time that a start-up has (startup_timeout_secs)")
 
-// connectError is what a client is told. Whoever ended the opening has said why.
+// connectError is what a client is told. The cause of the context says why it was ended.
 func connectError(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	if from, ok := errors.AsType[*pgconn.PgError](err); ok && cause == nil {
-		return &pgerr.Error{
-			Severity: pgerr.SeverityFatal,
-			Code:     codes.Code(from.Code),
-			Message:  from.Message,
-			Detail:   from.Detail,
-			Hint:     from.Hint,
-			Cause:    err,
-		}
+		e := Report(from)
+		e.Severity, e.Cause = pgerr.SeverityFatal, err
+		return e
 	}
 	if _, says := errors.AsType[*pgerr.Error](cause); says {
 		return cause
@@ -119,15 +118,12 @@ func connectError(ctx context.Context, err error) error {
 		return ErrClientGone
 	}
 	e := pgerr.Fatalf(codes.SQLclientUnableToEstablishSQLconnection, "the upstream cannot be reached")
-	e.Cause, e.Detail = err, reason(err)
+	e.Cause, e.Detail = err, sentence(rootCause(err))
 	if cause != nil {
 		e.Cause, e.Detail = fmt.Errorf("%w: %w", cause, err), sentence(cause.Error())
 	}
 	return e
 }
-
-// reason is why a connection failed, without whose it was to be.
-func reason(err error) string { return sentence(rootCause(err)) }
 
 // sentence has a text begin and end as a DETAIL does.
 func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] + "." }

@@ -12,9 +12,12 @@ import (
 type Conversation struct {
 	conn   *Conn
 	client Client
-	kept   kept
-	closes Messages // of portals that nobody reads any more
-	last   int      // number of the last portal
+	// kept are the statements that stay prepared, the newest last, and keptSince how often the upstream had
+	// dropped all statements when they were prepared.
+	kept      []Name
+	keptSince int64
+	closes    Messages // of portals that nobody reads any more
+	last      int      // number of the last portal
 }
 
 // Client is the other side of the session, which a Conversation is not about.
@@ -37,9 +40,19 @@ func NewConversation(conn *Conn, client Client) *Conversation {
 	return &Conversation{conn: conn, client: client}
 }
 
-// A Visit sees the answers to a Part, but for errors. An error of its own ends the conversation's call; later answers
+// A Visit sees the answers to a Part, except errors. An error of its own ends the conversation's call; later answers
 // are not seen then.
 type Visit func(kind byte, body []byte) error
+
+// Each sees the answers of one kind.
+func Each(kind byte, see func(body []byte)) Visit {
+	return func(k byte, body []byte) error {
+		if k == kind {
+			see(body)
+		}
+		return nil
+	}
+}
 
 // Part is messages that are said together with others, and what becomes of their answers.
 type Part struct {
@@ -64,16 +77,15 @@ func (c *Conversation) Say(parts ...Part) error {
 		all[i].count = len(all[i].Messages)
 		messages = append(messages, all[i].Messages...)
 	}
-	var frames []byte
-	var err error
-	switch {
-	case len(messages) == 0:
+	if len(messages) == 0 {
 		return nil
-	case c.conn.IsOpen():
-		frames, err = c.conn.exchange(encode(append(messages, &pgproto3.Flush{})...), answersTo(len(messages)))
-	default:
-		frames, err = c.conn.exchange(encode(append(messages, &pgproto3.Sync{})...), untilReady)
 	}
+	var end pgproto3.FrontendMessage = &pgproto3.Sync{}
+	done := untilReady
+	if c.conn.IsOpen() {
+		end, done = &pgproto3.Flush{}, answersTo(len(messages))
+	}
+	frames, err := c.conn.exchange(encode(append(messages, end)...), done)
 	if err != nil {
 		return err
 	}
@@ -100,8 +112,8 @@ func (c *Conversation) visit(part *Part, kind byte, body []byte) error {
 	case kind == 'E' && part.Fail != nil:
 		return part.Fail(body)
 	case kind == 'E':
-		if part.own {
-			c.kept.forget()
+		if part.own { // a function of the client's may have dropped all statements
+			c.kept = nil
 		}
 		return ReadError(body)
 	case part.Visit != nil:
@@ -126,12 +138,8 @@ func (c *Conversation) Sync() error {
 		return err
 	}
 	c.conn.closePipeline()
-	r := reader{c: c, visit: func(kind byte, body []byte) error {
-		if kind == 'E' { // about a constraint that was deferred, for example
-			return ReadError(body)
-		}
-		return nil
-	}}
+	// An error is about a constraint that was deferred, for example.
+	r := reader{c: c, visit: func(kind byte, body []byte) error { return c.visit(&Part{}, kind, body) }}
 	r.read(frames)
 	return r.failed
 }
@@ -162,12 +170,7 @@ func (c *Conversation) CloseLater(portal string) { c.closes = append(c.closes, C
 func (c *Conversation) MustClose() bool { return len(c.closes) > 0 }
 
 // CloseNow closes them.
-func (c *Conversation) CloseNow() error {
-	if !c.MustClose() {
-		return nil
-	}
-	return c.Say()
-}
+func (c *Conversation) CloseNow() error { return c.Say() }
 
 // Forget forgets them: they have gone with their transaction.
 func (c *Conversation) Forget() { c.closes = nil }

@@ -34,12 +34,7 @@ func readFacts(row [][]byte) *Facts {
 
 // AskFacts asks for the facts, and leaves nothing behind.
 func (c *Conversation) AskFacts(learn func(*Facts)) Part {
-	return Part{Messages: Run(Control, factsQuery, nil, nil), Visit: func(kind byte, body []byte) error {
-		if kind == 'D' {
-			learn(readFacts(wire.ReadRow(body)))
-		}
-		return nil
-	}}
+	return Part{Messages: Run(Control, factsQuery, nil, nil), Visit: Each('D', func(body []byte) { learn(readFacts(wire.ReadRow(body))) })}
 }
 
 // AskFactsAgain is AskFacts by a statement that stays prepared.

@@ -13,8 +13,8 @@ import (
 const (
 	// maxGreetingBytes is for one connection, read and kept.
 	maxGreetingBytes = 256 << 10
-	// maxGreetings and maxGreetingsBytes bound what hostile start-up packets can make us
-	// Remember.
+	// maxGreetings and maxGreetingsBytes bound what hostile start-up packets can make
+	// a Server remember.
 	maxGreetings      = 1000
 	maxGreetingsBytes = 16 << 20
 	// maxParameters is how many parameters an upstream may report of one session in all:
@@ -56,7 +56,7 @@ func (g Greeting) size() int {
 		n += each + len(name) + len(value)
 	}
 	for _, notice := range g.Notices {
-		n += each + len(notice.Message) + len(notice.Detail) + len(notice.Hint) + len(notice.Where) + len(notice.InternalQuery)
+		n += each + len(notice.Message) + len(notice.Detail) + len(notice.Hint)
 	}
 	return n
 }

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -53,7 +54,7 @@ func Execute(name Name, values []wire.RawValue) Messages {
 
 // Run runs a text once and leaves nothing behind.
 func Run(name Name, sql string, types []uint32, values []wire.RawValue) Messages {
-	return Join(Prepare(name, sql, types), Execute(name, values), Messages{&pgproto3.Close{ObjectType: 'S', Name: string(name)}})
+	return slices.Concat(Prepare(name, sql, types), Execute(name, values), Messages{&pgproto3.Close{ObjectType: 'S', Name: string(name)}})
 }
 
 // OpenPortal makes a portal of Main.
@@ -72,14 +73,6 @@ func Fetch(portal string, maxRows int) Messages {
 // ClosePortal closes one.
 func ClosePortal(portal string) Messages {
 	return Messages{&pgproto3.Close{ObjectType: 'P', Name: portal}}
-}
-
-// Join says all of them, in this order.
-func Join(all ...Messages) (joined Messages) {
-	for _, m := range all {
-		joined = append(joined, m...)
-	}
-	return joined
 }
 
 func encode(messages ...pgproto3.FrontendMessage) []byte {

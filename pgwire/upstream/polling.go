@@ -3,7 +3,6 @@ package upstream
 import (
 	"errors"
 	"runtime/debug"
-	"slices"
 
 	"raisinproxy/pgwire/poll"
 	"raisinproxy/pgwire/wire"
@@ -136,7 +135,7 @@ const (
 )
 
 // pace takes note of a read of n bytes, and lets a long answer that comes in small portions
-// gather on the way: an upstream that need not wake us for each is faster, and so are we.
+// gather on the way: an upstream that need not wake the proxy for each is faster, and so is the proxy.
 func (c *Conn) pace(n int) {
 	p := c.polling
 	switch {
@@ -192,29 +191,17 @@ func (c *Conn) send(b []byte) {
 	n, err := p.client.TryWrite(b)
 	switch {
 	case errors.Is(err, poll.ErrWouldBlock):
-		p.unsent = slices.Clone(b[n:])
+		p.unsent = append(p.unsent[:0], b[n:]...)
 		p.upstream.OnReadable(nil)
-		p.client.OnWritable(c.sendUnsent)
+		p.client.OnWritable(func() { c.send(p.unsent) })
 	case err != nil:
 		c.end(err) // for nobody is there to have it
 	default:
 		c.delivered()
-	}
-}
-
-func (c *Conn) sendUnsent() {
-	p := c.polling
-	n, err := p.client.TryWrite(p.unsent)
-	p.unsent = p.unsent[n:]
-	switch {
-	case errors.Is(err, poll.ErrWouldBlock):
-		p.client.OnWritable(c.sendUnsent)
-	case err != nil:
-		c.end(err)
-	default:
-		p.unsent = nil
-		c.delivered()
-		p.upstream.OnReadable(c.onAnswer)
+		if p.unsent != nil {
+			p.unsent = nil
+			p.upstream.OnReadable(p.again)
+		}
 	}
 }
 

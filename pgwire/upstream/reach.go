@@ -57,11 +57,8 @@ func troubleOf(err error, ownUser bool) string {
 		return ""
 	}
 	told, ok := errors.AsType[*pgconn.PgError](err)
-	switch {
-	case !ok:
-		return rootCause(err)
-	case told.Code == "57P03", told.Code == "53300", ownUser && strings.HasPrefix(told.Code, "28"):
-		return told.Message + " (SQLSTATE " + told.Code + ")"
+	if !ok || told.Code == "57P03" || told.Code == "53300" || ownUser && strings.HasPrefix(told.Code, "28") {
+		return explain(err)
 	}
 	return ""
 }

@@ -1,8 +1,8 @@
 package upstream
 
 import (
+	"fmt"
 	"maps"
-	"strings"
 	"sync"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -43,34 +43,24 @@ type Greeting struct {
 	Facts   *Facts
 }
 
-// Identity tells upstream connections apart that may be greeted differently.
-func (u *Server) Identity(user, database string, parameters []wire.Parameter) string {
-	var b strings.Builder
-	for _, text := range []string{user, database} {
-		b.WriteString(text)
-		b.WriteByte(0)
-	}
-	for _, p := range parameters {
-		b.WriteString(p.Name)
-		b.WriteByte(0)
-		b.WriteString(p.Value)
-		b.WriteByte(0)
-	}
-	return b.String()
+// identity tells upstream connections apart that may be greeted differently.
+func (c *Login) identity() string {
+	return fmt.Sprintf("%q %q %q", c.User, c.Database, c.Parameters)
 }
 
 // Greeting is what a connection that was opened with the same was greeted with.
-func (u *Server) Greeting(identity string) (g Greeting, ok bool) {
+func (u *Server) Greeting(c *Login) (g Greeting, ok bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	g, ok = u.greetings[identity]
+	g, ok = u.greetings[c.identity()]
 	g.Params = maps.Clone(g.Params)
 	return g, ok
 }
 
-// Remember keeps what a connection was greeted with.
-func (u *Server) Remember(identity string, g Greeting) {
+// remember keeps what a connection was greeted with.
+func (u *Server) remember(c *Login, g Greeting) {
 	g.Params = maps.Clone(g.Params)
+	identity := c.identity()
 	size := g.size() + len(identity)
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -82,6 +72,16 @@ func (u *Server) Remember(identity string, g Greeting) {
 	}
 	u.greetings[identity] = g
 	u.greetingBytes += size // once too often for one that is replaced: it is a bound
+}
+
+// configFor is how a connection to a database is opened, unless the configuration names another.
+func (u *Server) configFor(database string) *pgconn.Config {
+	cfg := u.Config.Copy()
+	if !u.FixedDatabase {
+		cfg.Database = database
+	}
+	boundGreeting(cfg)
+	return cfg
 }
 
 // logInAs says by which role a connection for a client logs in.

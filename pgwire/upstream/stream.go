@@ -2,7 +2,7 @@ package upstream
 
 import (
 	"cmp"
-	"encoding/binary"
+	"slices"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
@@ -87,22 +87,19 @@ func (r *reader) read(frames []byte) {
 		r.rest = nil
 	}
 	for len(frames) >= wire.FrameHeader {
-		length := 1 + int(binary.BigEndian.Uint32(frames[1:]))
-		switch {
-		case r.bulk && wire.IsBulk(frames[0]):
-			n := min(length, len(frames))
+		length := wire.FrameLength(frames)
+		n := min(length, len(frames))
+		if r.bulk && wire.IsBulk(frames[0]) {
 			r.pass(frames[:n])
 			r.owed = length - n
-			frames = frames[n:]
-			continue
-		case length > len(frames):
-			r.rest = append([]byte(nil), frames...)
-			return
+		} else if n == length {
+			r.frame(frames[:n])
+		} else {
+			break
 		}
-		r.frame(frames[:length])
-		frames = frames[length:]
+		frames = frames[n:]
 	}
-	r.rest = append([]byte(nil), frames...)
+	r.rest = slices.Clone(frames)
 }
 
 func (r *reader) pass(b []byte) {

@@ -23,12 +23,7 @@ type Privileges struct {
 // The error says why sessions will have no upstream. What is wrong for some clients only (a
 // user or a database that is theirs) is no error.
 func (u *Server) Try(ctx context.Context, database, role string) (Privileges, error) {
-	cfg := u.Config.Copy()
-	if !u.FixedDatabase {
-		cfg.Database = database
-	}
-	boundGreeting(cfg)
-	conn, err := pgconn.ConnectConfig(ctx, cfg)
+	conn, err := pgconn.ConnectConfig(ctx, u.configFor(database))
 	if trouble := troubleOf(err, !u.AsClient); trouble != "" {
 		u.reach.told(trouble)
 		return Privileges{}, errors.New(trouble)
@@ -41,7 +36,7 @@ func (u *Server) Try(ctx context.Context, database, role string) (Privileges, er
 		FROM pg_catalog.pg_roles WHERE rolname = current_user`
 	result := conn.ExecParams(ctx, query, [][]byte{[]byte(role)}, []uint32{pgtype.TextOID}, nil, nil).Read()
 	if result.Err != nil || len(result.Rows) != 1 {
-		return Privileges{}, nil // no PostgreSQL as we know it; its matter
+		return Privileges{}, nil // no PostgreSQL as it is known here; its matter
 	}
 	is := func(column int) bool { return string(result.Rows[0][column]) == "t" }
 	return Privileges{Superuser: is(0), ActsAs: is(1)}, nil
@@ -55,17 +50,16 @@ func (u *Server) faultOfURL(err error) error {
 	if !ok {
 		return nil
 	}
+	ofURL := false
 	switch codes.Code(told.Code) {
 	case codes.InvalidCatalogName:
-		ok = u.FixedDatabase
+		ofURL = u.FixedDatabase
 	case codes.InsufficientPrivilege: // of the database, or of a parameter
-		ok = u.FixedDatabase && !u.AsClient
+		ofURL = u.FixedDatabase && !u.AsClient
 	case codes.UndefinedObject, codes.InvalidParameterValue, codes.Syntax:
-		ok = len(u.Config.RuntimeParams) > 0
-	default:
-		ok = false
+		ofURL = len(u.Config.RuntimeParams) > 0
 	}
-	if !ok {
+	if !ofURL {
 		return nil
 	}
 	return errors.New(explain(told))

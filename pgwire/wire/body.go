@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/binary"
 
 	"github.com/jeroenrinzema/psql-wire/codes"
@@ -61,15 +62,13 @@ func (m *Body) Int32() int32 {
 
 // Text reads up to the terminating zero byte.
 func (m *Body) Text() []byte {
-	for i, c := range m.Rest {
-		if c == 0 {
-			s := m.Rest[:i]
-			m.Rest = m.Rest[i+1:]
-			return s
-		}
+	text, rest, ok := bytes.Cut(m.Rest, []byte{0})
+	if !ok {
+		m.fail("invalid string in message")
+		return nil
 	}
-	m.fail("invalid string in message")
-	return nil
+	m.Rest = rest
+	return text
 }
 
 // Done returns what was wrong, or that something is left over.

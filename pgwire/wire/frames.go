@@ -3,6 +3,8 @@ package wire
 import (
 	"encoding/binary"
 
+	"github.com/jackc/pgx/v5/pgproto3"
+
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
@@ -38,6 +40,13 @@ func (t TxState) Status() byte {
 // FrameLength is that of a frame with its type, as its header tells.
 func FrameLength(frame []byte) int { return 1 + int(binary.BigEndian.Uint32(frame[1:])) }
 
+// AppendFrame appends a message.
+func AppendFrame(to []byte, kind byte, body []byte) []byte {
+	to = append(to, kind)
+	to = binary.BigEndian.AppendUint32(to, uint32(4+len(body)))
+	return append(to, body...)
+}
+
 // IsBulk says whether a frame is data, about which nothing is to be noted.
 func IsBulk(kind byte) bool { return kind == 'D' || kind == 'd' }
 
@@ -57,15 +66,9 @@ func HasRows(frames []byte) bool {
 
 // EndsSession says whether an error is one after which the connection is closed.
 func EndsSession(body []byte) bool {
-	const severity = 'V' // not translated, unlike S
-	m := Body{Rest: body}
-	for field := m.Byte(); field != 0; field = m.Byte() {
-		value := m.Text()
-		if field == severity {
-			return string(value) == pgerr.SeverityFatal || string(value) == pgerr.SeverityPanic
-		}
-	}
-	return false
+	var e pgproto3.ErrorResponse
+	_ = e.Decode(body)
+	return e.SeverityUnlocalized == pgerr.SeverityFatal || e.SeverityUnlocalized == pgerr.SeverityPanic
 }
 
 // Split cuts whole frames.

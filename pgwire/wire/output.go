@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"slices"
 	"strconv"
@@ -32,7 +33,7 @@ type Output struct {
 // done before its transaction is.
 func (a *Output) TakeTag() (message []byte) {
 	last := a.Buf[min(a.Tag, len(a.Buf)):]
-	if len(last) >= FrameHeader && last[0] == 'C' && len(last) == 1+int(binary.BigEndian.Uint32(last[1:])) {
+	if len(last) >= FrameHeader && last[0] == 'C' && len(last) == FrameLength(last) {
 		message = append(message, last...)
 		a.Buf = a.Buf[:a.Tag]
 	}
@@ -93,22 +94,17 @@ func (a *Output) ReadyForQuery(status byte) {
 }
 
 // CommandComplete ends the answer to a statement.
-func (a *Output) CommandComplete(tag string) {
+func (a *Output) CommandComplete(tag string) { a.complete([]byte(tag)) }
+
+func (a *Output) complete(tag []byte) {
 	a.Tag = len(a.Buf)
-	start := a.Begin('C')
-	a.Buf = append(a.Buf, tag...)
-	a.Buf = append(a.Buf, 0)
-	a.End(start)
+	a.Buf = AppendFrame(a.Buf, 'C', append(tag, 0))
 }
 
 // Selected is the tag of a query.
 func (a *Output) Selected(rows int) {
-	a.Tag = len(a.Buf)
-	start := a.Begin('C')
-	a.Buf = append(a.Buf, "SELECT "...)
-	a.Buf = strconv.AppendInt(a.Buf, int64(rows), 10)
-	a.Buf = append(a.Buf, 0)
-	a.End(start)
+	var room [32]byte
+	a.complete(strconv.AppendInt(append(room[:0], "SELECT "...), int64(rows), 10))
 }
 
 // ParameterStatus tells the value of a setting.
@@ -118,12 +114,7 @@ func (a *Output) ParameterStatus(name, value string) {
 
 // ParameterDescription tells the types of the parameters of a statement.
 func (a *Output) ParameterDescription(types []datum.Type) {
-	start := a.Begin('t')
-	a.Buf = binary.BigEndian.AppendUint16(a.Buf, uint16(len(types)))
-	for _, t := range types {
-		a.Buf = binary.BigEndian.AppendUint32(a.Buf, uint32(t))
-	}
-	a.End(start)
+	a.Message(&pgproto3.ParameterDescription{ParameterOIDs: Oids(types)})
 }
 
 // RowDescription describes columns of no table.
@@ -169,10 +160,7 @@ func (a *Output) CloseValue(start int) {
 
 // Report sends an error or a notice.
 func (a *Output) Report(e *pgerr.Error) {
-	severity := e.Severity
-	if severity == "" {
-		severity = pgerr.SeverityError
-	}
+	severity := cmp.Or(e.Severity, pgerr.SeverityError)
 	fields := pgproto3.ErrorResponse{
 		Severity:            severity,
 		SeverityUnlocalized: severity,
@@ -217,9 +205,7 @@ func (a *Output) DropRows(from, to int64) {
 		switch {
 		case IsBulk(frame[0]):
 		case frame[0] == 'C' && bytes.HasPrefix(frame[FrameHeader:], []byte("SELECT ")):
-			const none = "SELECT 0\x00"
-			kept = binary.BigEndian.AppendUint32(append(kept, 'C'), uint32(4+len(none)))
-			kept = append(kept, none...)
+			kept = AppendFrame(kept, 'C', []byte("SELECT 0\x00"))
 		default:
 			kept = append(kept, frame...)
 		}
@@ -231,16 +217,10 @@ func (a *Output) DropRows(from, to int64) {
 
 // DescribeAs sends a row description of the upstream's with the client's formats.
 func (a *Output) DescribeAs(described []byte, f Formats) {
-	start := a.Begin('T')
-	at := len(a.Buf)
-	a.Buf = append(a.Buf, described...)
-	a.End(start)
-	m := Body{Rest: a.Buf[at:]}
-	for i := range m.Count() {
-		m.Text()
-		m.Bytes(16)
-		if format := m.Bytes(2); format != nil {
-			binary.BigEndian.PutUint16(format, uint16(f.Of(i)))
-		}
+	var m pgproto3.RowDescription
+	_ = m.Decode(described)
+	for i := range m.Fields {
+		m.Fields[i].Format = f.Of(i)
 	}
+	a.Message(&m)
 }

@@ -19,32 +19,20 @@ func ReadTypes(body []byte) []datum.Type {
 
 // ReadColumns reads a RowDescription.
 func ReadColumns(body []byte) []plan.Column {
-	m := Body{Rest: body}
-	columns := make([]plan.Column, m.Count())
-	for i := range columns {
-		columns[i].Name = string(m.Text())
-		m.Bytes(6) // table and column there
-		columns[i].Type = datum.Type(m.Int32())
-		m.Bytes(2) // length
-		columns[i].Typmod = m.Int32()
-		m.Bytes(2) // format
+	var described pgproto3.RowDescription
+	_ = described.Decode(body)
+	columns := make([]plan.Column, len(described.Fields))
+	for i, f := range described.Fields {
+		columns[i] = plan.Column{Name: string(f.Name), Type: datum.Type(f.DataTypeOID), Typmod: f.TypeModifier}
 	}
 	return columns
 }
 
 // ReadRow reads a DataRow. NULL is nil, an empty value is not. The values lie in the message.
 func ReadRow(body []byte) [][]byte {
-	m := Body{Rest: body}
-	row := make([][]byte, m.Count())
-	for i := range row {
-		if length := m.Int32(); length >= 0 {
-			row[i] = m.Bytes(int(length))
-			if row[i] == nil {
-				row[i] = []byte{}
-			}
-		}
-	}
-	return row
+	var row pgproto3.DataRow
+	_ = row.Decode(body)
+	return row.Values
 }
 
 // Oids are types as messages name them.

@@ -51,25 +51,14 @@ func (t Transcoder) ToClient(text string) (string, error) {
 	return string(out), err
 }
 
-// value converts what a value says; any other value is its own.
-func (t Transcoder) value(v datum.Datum, convert func(string) (string, error)) (datum.Datum, error) {
+// ValueToClient converts what a value says.
+func (t Transcoder) ValueToClient(v datum.Datum) (datum.Datum, error) {
 	if t.encode == nil || v.Null || v.Str == "" {
 		return v, nil
 	}
-	text, err := convert(v.Str)
-	v.Str = text
+	var err error
+	v.Str, err = t.ToClient(v.Str)
 	return v, err
-}
-
-// ValueToClient converts what a value says.
-func (t Transcoder) ValueToClient(v datum.Datum) (datum.Datum, error) { return t.value(v, t.ToClient) }
-
-// ValueFromClient converts what a value says.
-func (t Transcoder) ValueFromClient(v datum.Datum) (datum.Datum, error) {
-	return t.value(v, func(text string) (string, error) {
-		out, err := t.decode([]byte(text))
-		return string(out), err
-	})
 }
 
 // Columns converts the names of columns. A name that the client's encoding cannot
@@ -77,9 +66,7 @@ func (t Transcoder) ValueFromClient(v datum.Datum) (datum.Datum, error) {
 func (t Transcoder) Columns(columns []plan.Column) []plan.Column {
 	columns = slices.Clone(columns)
 	for i := range columns {
-		if name, err := t.ToClient(columns[i].Name); err == nil {
-			columns[i].Name = name
-		}
+		columns[i].Name = t.Best(columns[i].Name)
 	}
 	return columns
 }
