@@ -4,10 +4,10 @@ import "time"
 
 // Groups of tests.
 const (
-	ledgers = "TestDamage|TestWhenTheLedger|TestLedger|TestFolderThat|TestStoreWithout|TestOldMarker|TestCrash|TestNoCrash|TestNoDamage"
+	ledgers = "TestLedger|TestWhenTheLedger|TestOldMarker"
 	moves   = "Mov|Export|Import|ALease|Damaged|TakenApart"
 	backups = "Backup|Restored|Repaired|CloseWaits"
-	records = "TestDamaged|TestLeasesGoOn|TestTokens|TestNoDamage"
+	records = "TestDamaged|TestLeasesGoOn"
 )
 
 // inprocess are faults of the store in memory and of the one on disk.
@@ -133,20 +133,22 @@ var inprocess = &suite{
 		{"over is told before it is written", "shard.go", "sh.remove(l)\n\treturn sh.seen(), nil", "sh.remove(l)\n\treturn basis{}, nil", "TestOverStaysOverAfterAnotherBoot"},
 		{"reaper leaves the records on disk", "reaper.go", "if sh.recordEnd(sh.expiry[0].lease) != nil {", "if false {", "TestKeyspaceReturnsToItsSize"},
 		{"shortened recovery", "recovery.go", "deadline(r.now, l.ttl)", "deadline(r.now, l.ttl/2)", "TestLeasesGoOnAfterARestart"},
-		{"recovery by the deadline of another boot", "recovery.go", "if !r.sameBoot {", "if false {", "TestLeasesGoOnAfterARestart"},
-		{"recovery for all the time at every restart", "recovery.go", "if !r.sameBoot {", "if true {", "TestLeasesGoOnAfterARestart"},
+		{"recovery by the deadline of another boot", "recovery.go", "if r.sameBoot {\n\t\treturn l.deadline", "if true {\n\t\treturn l.deadline", "TestLeasesGoOnAfterARestart"},
+		{"recovery for all the time at every restart", "recovery.go", "if r.sameBoot {\n\t\treturn l.deadline", "if false {\n\t\treturn l.deadline", "TestLeasesGoOnAfterARestart"},
+		{"what was left is the full time after a restart", "recovery.go", "if !r.sameBoot {\n\t\tr.renewed", "if true {\n\t\tr.renewed", "TestLeasesGoOnAfterARestart"},
+		{"a start of the same boot is one of another", "recovery.go", "if !r.sameBoot {\n\t\tboot", "if true {\n\t\tboot", "TestAStartThatIsCutShortLengthensNoLease"},
 		{"recovered deadlines not written", "recovery.go", "_ = batch.Set(key, value, nil)", "", "TestLeasesGoOnAfterARestart"},
 		{"boot not written", "recovery.go", "_ = batch.Set(bootKey, []byte(r.boot), nil)", "", "TestLeasesGoOnAfterARestart"},
-		{"two boots' deadlines under one name", "recovery.go", "boot = noBoot\n", "", records},
+		{"two boots' deadlines under one name", "recovery.go", "boot = noBoot\n", "", "TestAStartThatIsCutShortShortensNoLease"},
 		{"full time written for a moment less", "recovery.go", "return end - r.now", "return end - r.now - 1", records},
-		{"found leases in no order", "shard.go", "sh.expiry.order()\n", "", records},
-		{"half of what was found is ordered", "expiry.go", "(len(*h) - 2) / arity", "(len(*h) - 2) / arity / 2", records},
-		{"the memory of found leases is kept", "shard.go", "sh.peak = len(sh.leases)", "sh.peak = 0", records},
-		{"what ended while it was closed stays on disk", "recovery.go", "r.store.left.Add(1)\n", "", records},
-		{"what was erased stays on disk", "reaper.go", "s.journal.compact(s.stop)", "", records},
-		{"memory stays with the process", "reaper.go", "debug.FreeOSMemory()", "", records},
-		{"a crowd is counted again", "reaper.go", "s.left.Store(0)\n", "", records},
-		{"the logs of an idle store are large", "pebble.go", "memTableBytes = 4 << 20", "memTableBytes = 64 << 20", records},
+		{"found leases in no order", "shard.go", "sh.expiry.order()\n", "", "TestFoundLeasesAreOrdered"},
+		{"half of what was found is ordered", "expiry.go", "(len(*h) - 2) / arity", "(len(*h) - 2) / arity / 2", "TestFoundLeasesAreOrdered"},
+		{"the memory of found leases is kept", "shard.go", "sh.peak = len(sh.leases)", "sh.peak = 0", "TestTheFolderReturnsToNothing$"},
+		{"what ended while it was closed stays on disk", "recovery.go", "r.store.left.Add(1)\n", "", "TestTheFolderReturnsToNothingAfterALongPause"},
+		{"what was erased stays on disk", "reaper.go", "s.journal.compact(s.stop)", "", "TestTheFolderReturnsToNothing$"},
+		{"memory stays with the process", "reaper.go", "debug.FreeOSMemory()", "_ = debug.FreeOSMemory", "TestMemoryGoesBackToTheSystem"},
+		{"a crowd is counted again", "reaper.go", "s.left.Store(0)\n", "", "TestMemoryGoesBackToTheSystem"},
+		{"the logs of an idle store are large", "pebble.go", "memTableBytes = 4 << 20", "memTableBytes = 64 << 20", "TestTheFolderReturnsToNothing$"},
 		{"recovery keeps what is over", "recovery.go", "if record.deadline <= r.now {", "if false {", "TestKeyspaceReturnsToItsSize"},
 		{"recovery late by one", "recovery.go", "if record.deadline <= r.now {", "if record.deadline < r.now {", "TestKeyspaceReturnsToItsSize"},
 		{"recovery drops what runs", "recovery.go", "if record.deadline <= r.now {", "if record.deadline > r.now {", "TestAnswersWaitForWhatTheyRestOn"},
@@ -157,7 +159,7 @@ var inprocess = &suite{
 		{"store never marked", "recovery.go", "if err := home.markFull(); err != nil {", "if err := error(nil); err != nil {", "TestDamagedStoreIsRefused"},
 		{"log in the older format", "open.go", "if err == nil && !home.isMarked() {", "if false {", "TestDamageAheadOfTheLedgerIsRefused"},
 		{"log may be missing", "open.go", "if err == nil && !slices.ContainsFunc(names, isLog)", "if false && !slices.ContainsFunc(names, isLog)", "TestStoreWithoutALedgerIsTakenOver"},
-		{"log left at the end", "open.go", "errors.Join(j.db.Flush(), j.closeDB(), home.unlock())", "errors.Join(j.closeDB(), home.unlock())", "TestDamagedStoreIsRefused"},
+		{"log left at the end", "open.go", "errors.Join(j.db.Flush(), j.closeDB(), home.unlock())", "errors.Join(j.closeDB(), home.unlock())", "TestDamageOfLogsAfterACleanEnd"},
 		{"folder stays locked", "folder.go", "return errors.Join(err, f.lock.Close())", "return err", "TestFailedSyncPoisons"},
 		{"folder of a refused store stays locked", "open.go", "return nil, errors.Join(err, home.unlock())", "return nil, err", "TestDamagedStoreIsRefused"},
 		{"folder open to everybody", "folder.go", "0o700", "0o755", "TestFolderIsPrivate"},
@@ -183,11 +185,15 @@ var inprocess = &suite{
 		{"nothing is in the ledger", "ledger.go", "return e.named && e.length > 0", "return false", "TestDamagedStoreIsRefused"},
 		{"logs are not in the ledger", "ledger.go", "case e.id.kind == manifestFile, l.strict:", "case e.id.kind == logFile:\n\tcase e.id.kind == manifestFile, l.strict:", "TestWhenTheLedgerIsWritten"},
 		{"manifests are in the ledger later", "ledger.go", "case e.id.kind == manifestFile, l.strict:", "case l.strict:", ledgers},
-		{"in the ledger before it is synced", "ledger.go", "\tlength, crc := f.length, f.crc\n", "\tlength, crc := f.length, f.crc\n\tif err := f.ledger.synced(f.entry, length, crc); err != nil {\n\t\treturn err\n\t}\n\tif err := f.ledger.writeLatest(); err != nil {\n\t\treturn err\n\t}\n", "TestCrashAtAnyPoint"},
-		{"in the ledger before its name is durable", "ledger.go", "e := &ledgerEntry{id: id}", "e := &ledgerEntry{id: id, named: true}", "TestCrashWhileAStoreIsMade"},
-		{"dropped from the ledger some time", "ledger.go", "if !known {\n\t\treturn nil\n\t}\n\treturn l.write(version)", "_ = version\n\tl.writeSoon()\n\treturn nil", "TestNoCrashIsTakenForDamage"},
-		{"dropped from the ledger afterwards", "ledger.go", "\tif err := l.forget(path); err != nil {\n\t\treturn err\n\t}\n\treturn l.FS.Remove(path)", "\tif err := l.FS.Remove(path); err != nil {\n\t\treturn err\n\t}\n\treturn l.forget(path)", "TestNoCrashIsTakenForDamage"},
+		{"in the ledger before it is synced", "ledger.go", "\tlength, crc := f.length, f.crc\n", "\tlength, crc := f.length, f.crc\n\tif err := f.ledger.synced(f.entry, length, crc); err != nil {\n\t\treturn err\n\t}\n\tif err := f.ledger.writeLatest(); err != nil {\n\t\treturn err\n\t}\n", ledgers},
+		{"in the ledger before its name is durable", "ledger.go", "e := &ledgerEntry{id: id}", "e := &ledgerEntry{id: id, named: true}", ledgers},
+		{"dropped from the ledger some time", "ledger.go", "if !known {\n\t\treturn nil\n\t}\n\treturn l.write(version)", "_ = version\n\tl.writeSoon()\n\treturn nil", ledgers},
+		{"dropped from the ledger afterwards", "ledger.go", "\tif err := l.forget(path); err != nil {\n\t\treturn err\n\t}\n\treturn l.FS.Remove(path)", "\tif err := l.FS.Remove(path); err != nil {\n\t\treturn err\n\t}\n\treturn l.forget(path)", ledgers},
 		{"a log that is used again stays in the ledger", "ledger.go", "if err := l.forget(oldpath, newpath); err != nil {\n\t\treturn nil, err\n\t}\n\tfile, err := l.FS.ReuseForWrite", "file, err := l.FS.ReuseForWrite", ledgers},
+		{"a file that is made again stays in the ledger", "ledger.go", "if err := l.forget(path); err != nil {\n\t\treturn nil, err\n\t}\n\tfile, err := l.FS.Create", "file, err := l.FS.Create", ledgers},
+		{"a file that is renamed stays in the ledger", "ledger.go", "if err := l.forget(oldpath, newpath); err != nil {\n\t\treturn err\n\t}\n", "", ledgers},
+		{"a file that is changed in the middle stays in the ledger", "ledger.go", "if err := l.forget(path); err != nil {\n\t\treturn nil, err\n\t}\n\treturn l.FS.OpenReadWrite", "return l.FS.OpenReadWrite", ledgers},
+		{"names that are made during a sync are durable", "ledger.go", "for _, e := range unnamed {", "for _, e := range l.entries {", ledgers},
 		{"a marker before its manifest", "ledger.go", "if err := l.syncFolder(func() error { return syncFolder(l.FS, l.dir) }); err != nil {\n\t\treturn nil, err\n\t}\n", "", ledgers},
 		{"the marker is in the ledger before it is durable", "ledger.go", "urgent := moving > l.marker", "moving = l.moving; urgent := moving > l.marker", ledgers},
 		{"the marker is never in the ledger", "ledger.go", "l.marker = max(l.marker, moving)", "", ledgers},
@@ -198,11 +204,10 @@ var inprocess = &suite{
 		{"the ledger does not know what it read", "ledgerrecord.go", "l.entries[e.id] = &e", "_ = e", ledgers},
 		{"verify = answer does not wait", "ledger.go", "case e.id.kind == manifestFile, l.strict:", "case e.id.kind == manifestFile:", ledgers},
 		{"every answer waits for the ledger", "ledger.go", "case e.id.kind == manifestFile, l.strict:", "case true:", ledgers},
-		{"the ledger is not written at the end", "open.go", "j.disk.do(j.ledger.writeLatest), ", "", ledgers},
 		{"a ledger that cannot be written is ignored", "ledger.go", "_ = disk.do(l.writeLatest)", "_ = l.writeLatest()", "TestLedgerThatCannotBeWritten"},
 		{"a folder that is moved goes unnoticed", "inode.go", "if now := inodeOf(l.Stat(l.dir)); !now.is(l.where) {", "if false {", "TestFolderThatIsTakenAway"},
 		{"a log without a name goes unnoticed", "inode.go", "file.known && file.names == 0", "file.names > 1<<40", "TestFolderThatIsTakenAway"},
-		{"tables are read in the background", "pebble.go", "DisableTableStats: true,", "", ledgers},
+		{"tables are read in the background", "pebble.go", "DisableTableStats: true,", "", "TestTablesAreNotReadInTheBackground"},
 
 		{"repair changes what nobody said yes to", "repair.go", "err != nil || !inPlace || len", "err != nil || len", "TestRepair"},
 		{"repair replaces what is whole", "repair.go", "|| len(report.Missing) == 0 {", "{", "TestRepair"},
