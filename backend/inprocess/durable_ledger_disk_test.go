@@ -26,19 +26,27 @@ func bareLedger(t *testing.T, m *machine) *ledger {
 	if err := l.begin(home, ledgerRecord{}); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { l.close() })
+	t.Cleanup(func() {
+		if err := l.close(); err != nil {
+			t.Error(err)
+		}
+	})
 	return l
 }
 
 // folder is the data folder, without the lock on it.
 func (m *machine) folder() *folder { return &folder{fs: m.disk, path: dataDir} }
 
-func (l *ledger) path(name string) string { return l.PathJoin(l.dir, name) }
-
-// A script uses a ledger as pebble might.
+// A script uses a ledger as pebble does, or might.
 type script struct {
-	t *testing.T
-	l *ledger
+	t    *testing.T
+	l    *ledger
+	open map[string]vfs.File
+}
+
+func newScript(t *testing.T, m *machine) script {
+	t.Helper()
+	return script{t, bareLedger(t, m), map[string]vfs.File{}}
 }
 
 func (s script) check(errs ...error) {
@@ -48,18 +56,41 @@ func (s script) check(errs ...error) {
 	}
 }
 
-func (s script) create(name string) vfs.File {
+func (s script) path(name string) string { return s.l.PathJoin(s.l.dir, name) }
+
+func (s script) create(name string) {
 	s.t.Helper()
-	file, err := s.l.Create(s.l.path(name), vfs.WriteCategoryUnspecified)
+	file, err := s.l.Create(s.path(name), vfs.WriteCategoryUnspecified)
 	s.check(err)
-	return file
+	s.open[name] = file
 }
 
-// add writes to a file and syncs it.
-func (s script) add(file vfs.File, text string) {
+// write adds to a file, and does not sync it.
+func (s script) write(name, text string) {
 	s.t.Helper()
-	_, err := io.WriteString(file, text)
-	s.check(err, file.Sync())
+	_, err := io.WriteString(s.open[name], text)
+	s.check(err)
+}
+
+// add adds to a file, durably.
+func (s script) add(name, text string) {
+	s.t.Helper()
+	s.write(name, text)
+	s.check(s.open[name].Sync())
+}
+
+func (s script) reuse(name, as string) {
+	s.t.Helper()
+	file, err := s.l.ReuseForWrite(s.path(name), s.path(as), vfs.WriteCategoryUnspecified)
+	s.check(err)
+	s.open[as] = file
+}
+
+func (s script) openReadWrite(name string) {
+	s.t.Helper()
+	file, err := s.l.OpenReadWrite(s.path(name), vfs.WriteCategoryUnspecified)
+	s.check(err)
+	s.open[name] = file
 }
 
 func (s script) syncFolder() {
@@ -72,63 +103,44 @@ const (
 	newMarker = "marker.manifest.000002.MANIFEST-000005"
 )
 
-// theLife of a data folder: what pebble does to its files, and what it may do.
+// theLife of a data folder. After each step the record is written, as the goroutine may
+// that writes behind.
 func (s script) theLife(then func()) {
-	var logs, manifests []vfs.File
 	for _, step := range []func(){
-		func() { manifests = append(manifests, s.create("MANIFEST-000001")) },
-		func() { s.add(manifests[0], "one") },
-		func() { s.check(s.create(oldMarker).Close()) },
+		func() { s.create("MANIFEST-000001") },
+		func() { s.add("MANIFEST-000001", "one") },
+		func() { s.create(oldMarker) },
 		s.syncFolder,
-		func() { logs = append(logs, s.create("000002.log")) },
+		func() { s.create("000002.log") },
 		s.syncFolder,
-		func() { s.add(logs[0], "one") },
-		func() { s.add(logs[0], " and two") },
-		func() { s.add(manifests[0], " and two") },
-		func() { logs = append(logs, s.create("000003.log")) },
-		func() { s.add(logs[1], "of the next log") },
+		func() { s.add("000002.log", "one") },
+		func() { s.add("000002.log", " and two") },
+		func() { s.add("MANIFEST-000001", " and two") },
+		func() { s.create("000003.log") },
+		func() { s.add("000003.log", "of the next log") },
 		s.syncFolder,
-		func() {
-			s.check(logs[0].Close())
-			again, err := s.l.ReuseForWrite(s.l.path("000002.log"), s.l.path("000004.log"), vfs.WriteCategoryUnspecified)
-			s.check(err)
-			logs[0] = again
-		},
-		func() { s.add(logs[0], "two") },
+		func() { s.reuse("000002.log", "000004.log") },
+		func() { s.add("000004.log", "two") },
 		s.syncFolder,
-		func() { manifests = append(manifests, s.create("MANIFEST-000005")) },
-		func() { s.add(manifests[1], "all of it") },
-		func() { s.check(s.create(newMarker).Close()) },
+		func() { s.create("MANIFEST-000005") },
+		func() { s.add("MANIFEST-000005", "all of it") },
+		func() { s.create(newMarker) },
 		s.syncFolder,
-		func() { s.check(s.l.Remove(s.l.path(oldMarker))) },
-		func() { s.check(manifests[0].Close(), s.l.Remove(s.l.path("MANIFEST-000001"))) },
-		func() { s.check(logs[1].Close(), s.l.Rename(s.l.path("000003.log"), s.l.path("kept"))) },
-		func() {
-			s.check(logs[0].Close())
-			file, err := s.l.OpenReadWrite(s.l.path("000004.log"), vfs.WriteCategoryUnspecified)
-			s.check(err)
-			s.add(file, "TWO")
-			s.check(file.Close())
-		},
-		func() {
-			file := s.create("000006.log")
-			s.syncFolder()
-			s.add(file, "the last one")
-			s.check(file.Close())
-		},
-		func() {
-			file := s.create("000006.log")
-			s.add(file, "and again")
-			s.check(file.Close())
-			s.syncFolder()
-		},
-		func() {
-			s.check(s.l.RemoveAll(s.l.path("000006.log")))
-		},
-		func() { s.check(manifests[1].Close()) },
+		func() { s.check(s.l.Remove(s.path(oldMarker))) },
+		func() { s.check(s.l.Remove(s.path("MANIFEST-000001"))) },
+		func() { s.check(s.l.Rename(s.path("000003.log"), s.path("kept"))) },
+		func() { s.openReadWrite("000004.log") },
+		func() { s.add("000004.log", "TWO") },
+		func() { s.create("000006.log") },
+		s.syncFolder,
+		func() { s.add("000006.log", "the last one") },
+		func() { s.create("000006.log") },
+		func() { s.add("000006.log", "and again") },
+		s.syncFolder,
+		func() { s.check(s.l.RemoveAll(s.path("000006.log"))) },
 	} {
 		step()
-		s.check(s.l.writeLatest()) // as the goroutine may, that writes behind
+		s.check(s.l.writeLatest())
 		then()
 	}
 }
@@ -155,7 +167,7 @@ func TestLedgerOnlyLags(t *testing.T) {
 				}
 			}
 			m.meet = func(errorfs.Op) error { crash(); return nil }
-			s := script{t, bareLedger(t, m)}
+			s := newScript(t, m)
 			begun = true
 			s.theLife(crash)
 			if crashes < 200 {
@@ -189,19 +201,21 @@ func (m *machine) checkAfterCrash(t *testing.T, unsynced int) {
 // A change that is under way while the folder is synced may be later than that.
 func TestLedgerTakesWhatComesDuringASyncForLater(t *testing.T) {
 	m := newMachine()
-	l := bareLedger(t, m)
-	s := script{t, l}
-	s.add(s.create("MANIFEST-000001"), "one")
-	s.check(s.create(oldMarker).Close())
+	s := newScript(t, m)
+	s.create("MANIFEST-000001")
+	s.add("MANIFEST-000001", "one")
+	s.create(oldMarker)
 	s.syncFolder()
-	s.add(s.create("MANIFEST-000005"), "all of it")
-	s.check(l.syncFolder(func() error {
+	s.create("MANIFEST-000005")
+	s.add("MANIFEST-000005", "all of it")
+	s.check(s.l.syncFolder(func() error {
 		err := syncFolder(m.disk, dataDir)
-		s.check(s.create(newMarker).Close())
-		s.add(s.create("000002.log"), "one")
+		s.create(newMarker)
+		s.create("000002.log")
+		s.add("000002.log", "one")
 		return err
 	}))
-	s.check(l.writeLatest())
+	s.check(s.l.writeLatest())
 	for _, unsynced := range []int{0, 100} {
 		m.checkAfterCrash(t, unsynced)
 	}
@@ -240,7 +254,7 @@ func TestLedgerIsDurableWhenASyncReturns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := newMachine()
 			m.strict = tt.strict
-			s := script{t, bareLedger(t, m)}
+			s := newScript(t, m)
 			lengths := func(want ...int64) {
 				t.Helper()
 				var got []int64
@@ -254,17 +268,16 @@ func TestLedgerIsDurableWhenASyncReturns(t *testing.T) {
 					t.Errorf("the ledger has files of %d bytes, want %d", got, want)
 				}
 			}
-			file := s.create(tt.file)
-			s.add(file, "one")
+			s.create(tt.file)
+			s.add(tt.file, "one")
 			lengths() // it has no name that is durable
 			s.syncFolder()
 			lengths(3)
-			s.add(file, " and two")
+			s.add(tt.file, " and two")
 			lengths(11)
-			_, err := io.WriteString(file, " and three")
-			s.check(err, file.SyncData())
+			s.write(tt.file, " and three")
+			s.check(s.open[tt.file].SyncData())
 			lengths(21)
-			s.check(file.Close())
 		})
 	}
 }
@@ -286,7 +299,7 @@ func TestLedgerRecordCutShort(t *testing.T) {
 		before = after
 		return nil
 	}
-	script{t, bareLedger(t, m)}.theLife(func() {})
+	newScript(t, m).theLife(func() {})
 	if records < 12 || parts < 20*records {
 		t.Errorf("vacuous: %d parts of %d records", parts, records)
 	}
