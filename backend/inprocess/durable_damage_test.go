@@ -163,7 +163,7 @@ func (m *machine) replace(t testing.TB, name string, content []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := file.Write(content); err != nil {
+	if _, err := file.Write(slices.Clone(content)); err != nil { // which may change it
 		t.Fatal(err)
 	}
 	if err := errors.Join(file.Sync(), file.Close(), syncFolder(m.disk, dataDir)); err != nil {
