@@ -154,7 +154,7 @@ var inprocess = &suite{
 		{"recovery drops what runs", "recovery.go", "if end <= r.now {", "if end > r.now {", "TestAnswersWaitForWhatTheyRestOn"},
 		{"recovery without pools", "recovery.go", "r.store.shardOf(id).pools[string(id)] = &pool{remaining: remaining}", "_ = remaining", "TestAnswersWaitForWhatTheyRestOn"},
 		{"first records may be missing", "recovery.go", "case format == \"\" && whole:", "case false:", "TestDamagedStoreIsRefused"},
-		{"any format", "recovery.go", "case format != \"\" && format != formatVersion && format != unledgeredFormat:", "case false:", "TestDamagedStoreIsRefused"},
+		{"any format", "recovery.go", "case format != \"\":", "case false:", "TestDamagedStoreIsRefused"},
 		{"any record", "recovery.go", "\treturn errRecord\n}", "\treturn nil\n}", "TestDamagedStoreIsRefused"},
 		{"store never marked", "recovery.go", "if err := home.markFull(); err != nil {", "if err := error(nil); err != nil {", "TestDamagedStoreIsRefused"},
 		{"log in the older format", "open.go", "if err == nil && !home.isMarked() {", "if false {", "TestDamageAheadOfTheLedgerIsRefused"},
