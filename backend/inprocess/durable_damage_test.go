@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -162,7 +163,7 @@ func (m *machine) replace(t testing.TB, name string, content []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := file.Write(content); err != nil {
+	if _, err := file.Write(slices.Clone(content)); err != nil { // which may change it
 		t.Fatal(err)
 	}
 	if err := errors.Join(file.Sync(), file.Close(), syncFolder(m.disk, dataDir)); err != nil {
@@ -276,4 +277,90 @@ func (m *machine) judge(t *testing.T, what string, want books) (refused bool) {
 		t.Errorf("%s: Close: %v", what, err)
 	}
 	return false
+}
+
+// After a clean end all is in tables. The ledger may lag behind the logs then: without any
+// of them in it nothing is missing, whatever becomes of them.
+func TestDamageOfLogsAfterACleanEnd(t *testing.T) {
+	whole := newMachine()
+	s := whole.open(t)
+	want := books{pools: map[string]int64{}, leases: map[string]int64{}}
+	want.fill(t, s, "", 20)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	whole.forgetLogs(t)
+	logs := whole.files(t, `\.log$`)
+	if len(logs) == 0 {
+		t.Fatal("vacuous: there is no log")
+	}
+	for _, name := range logs {
+		content := whole.content(t, name)
+		for what, left := range map[string][]byte{
+			"emptied":          nil,
+			"cut in half":      content[:len(content)/2],
+			"without its end":  content[:max(len(content), 1)-1],
+			"of zeros":         make([]byte, len(content)),
+			"changed at first": slices.Concat([]byte{0xff}, content[min(1, len(content)):]),
+		} {
+			m := whole.crashed(vfs.CrashCloneCfg{})
+			m.replace(t, name, left)
+			m.judge(t, name+" "+what, want)
+		}
+		m := whole.crashed(vfs.CrashCloneCfg{})
+		m.remove(t, name)
+		if m.judge(t, name+" removed", want) {
+			t.Errorf("a store was refused without %s, of which all is in tables", name)
+		}
+	}
+}
+
+// forgetLogs takes all logs out of the ledger.
+func (m *machine) forgetLogs(t *testing.T) {
+	t.Helper()
+	known, err := readLedger(m.folder())
+	if err != nil {
+		t.Fatal(err)
+	}
+	known.seq++
+	known.entries = slices.DeleteFunc(known.entries, func(e ledgerEntry) bool { return e.id.kind == logFile })
+	slot, err := known.encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	content := m.content(t, ledgerName)
+	copy(content[known.offset():], slot)
+	m.replace(t, ledgerName, content)
+}
+
+// When a store is open nobody reads its tables until they are merged: what is damaged there
+// is found by whoever waits for the answer, and not by pebble in the background.
+func TestTablesAreNotReadInTheBackground(t *testing.T) {
+	inBubble(t, "after a start", func(t *testing.T) {
+		m := newMachine()
+		s := m.open(t)
+		claim(t, s, "p", 1, 10)
+		s.Close()
+		m = m.killed()
+		if len(m.files(t, `\.sst$`)) == 0 {
+			t.Fatal("vacuous: there is no table")
+		}
+		var read atomic.Int64
+		var writing atomic.Bool
+		m.meet = func(op errorfs.Op) error {
+			switch {
+			case isLedgerSync(op): // all was read, and pebble opens the store for writing
+				writing.Store(true)
+			case strings.HasSuffix(op.Path, ".sst") && op.Kind == errorfs.OpFileReadAt && writing.Load():
+				read.Add(1)
+			}
+			return nil
+		}
+		s = m.open(t)
+		claim(t, s, "p", 1, 10)
+		synctest.Wait()
+		if n := read.Load(); n > 0 {
+			t.Errorf("tables were read %d times after they were found whole", n)
+		}
+	})
 }

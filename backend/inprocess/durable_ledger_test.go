@@ -160,22 +160,58 @@ func TestWhenTheLedgerIsWritten(t *testing.T) {
 
 // A ledger that cannot be written would miss damage, so it stops the store.
 func TestLedgerThatCannotBeWritten(t *testing.T) {
+	inBubble(t, "the disk is full", func(t *testing.T) {
+		m := newMachine()
+		var full atomic.Bool
+		m.meet = func(op errorfs.Op) error {
+			if full.Load() && isLedgerSync(op) {
+				return syscall.ENOSPC
+			}
+			return nil
+		}
+		s := m.open(t)
+		full.Store(true)
+		if _, err := s.Claim(t.Context(), scope, "p", 1, 10); err != nil && !errors.Is(err, backend.ErrInDoubt) {
+			t.Errorf("Claim: %v", err)
+		}
+		time.Sleep(2 * ledgerPause)
+		synctest.Wait()
+		if _, err := s.Claim(t.Context(), scope, "p", 1, 10); !errors.Is(err, backend.ErrUnwritable) || !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("Claim: %v, want ErrUnwritable and the cause", err)
+		}
+	})
+}
+
+// A start that is cut short leaves the logs that it was to read. What the ledger knew of
+// them it still knows.
+func TestLedgerOutlivesAStartThatIsCutShort(t *testing.T) {
 	m := newMachine()
-	var full atomic.Bool
+	m.open(t).Close() // so its first records are in tables, and not missed
+	m.strict = true
+	claim(t, m.open(t), "p", 1, 10)
+	m = m.unplugged()
+	logs := m.files(t, `\.log$`)
+	latest := logs[len(logs)-1]
+	var mu sync.Mutex
+	var cutShort *machine
 	m.meet = func(op errorfs.Op) error {
-		if full.Load() && isLedgerSync(op) {
-			return syscall.ENOSPC
+		mu.Lock()
+		defer mu.Unlock()
+		if cutShort == nil && strings.HasSuffix(op.Path, ".sst") && op.Kind == errorfs.OpCreate {
+			cutShort = m.crashed(vfs.CrashCloneCfg{})
 		}
 		return nil
 	}
-	s := m.open(t)
-	full.Store(true)
-	if _, err := s.Claim(t.Context(), scope, "p", 1, 10); err != nil && !errors.Is(err, backend.ErrInDoubt) {
-		t.Errorf("Claim: %v", err)
+	m.open(t)
+	if cutShort == nil {
+		t.Fatal("vacuous: the start wrote no table of what was in a log")
 	}
-	<-s.journal.poisoned
-	if _, err := s.Claim(t.Context(), scope, "p", 1, 10); !errors.Is(err, backend.ErrUnwritable) || !errors.Is(err, syscall.ENOSPC) {
-		t.Errorf("Claim: %v, want ErrUnwritable and the cause", err)
+	if left := remaining(t, cutShort.crashed(vfs.CrashCloneCfg{}).open(t)); left != 9 {
+		t.Errorf("%d units are left, want 9", left)
+	}
+	cutShort.remove(t, latest)
+	if _, err := cutShort.tryOpen(); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), latest+" is missing") {
+		t.Errorf("Open without a log that no table has yet: %v, want ErrDamaged and %s", err, latest)
 	}
 }
 

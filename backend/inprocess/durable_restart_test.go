@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"raisinproxy/backend"
 	"raisinproxy/backend/backendtest"
 )
 
@@ -237,6 +239,48 @@ func TestAStartThatIsCutShortShortensNoLease(t *testing.T) {
 		})
 		if n := s.records(t); n != leases {
 			t.Errorf("moment %d: %d leases, want %d", i, n, leases)
+		}
+		s.Close()
+	}
+}
+
+// A start of the same boot has deadlines that count. If it is cut short while it erases what
+// is over, they count for the next one as well.
+func TestAStartThatIsCutShortLengthensNoLease(t *testing.T) {
+	m := newMachine()
+	s := m.open(t)
+	filler := strings.Repeat("x", backend.MaxNameBytes-20)
+	for i := range 3 * portionBytes / backend.MaxNameBytes {
+		if _, _, _, err := s.acquire(appendKey(nil, scope, fmt.Sprint(filler, i)), time.Second); err != nil {
+			t.Fatal(err)
+		}
+	}
+	acquire(t, s, "stays", time.Hour)
+	m = m.crashed(vfs.CrashCloneCfg{})
+	m.clock.Advance(time.Minute)
+	now := m.clock.Boot()
+	var moments []*machine
+	m.meet = func(op errorfs.Op) error {
+		if isSync(op) {
+			moments = append(moments, m.crashed(vfs.CrashCloneCfg{}))
+		}
+		return nil
+	}
+	m.open(t).Close()
+	if len(moments) < 3 {
+		t.Fatalf("vacuous: %d moments", len(moments))
+	}
+	for i, crashed := range moments {
+		crashed.clock = new(backendtest.Clock) // of its own, and the same boot
+		crashed.clock.Advance(now)
+		s := crashed.open(t)
+		crashed.clock.Advance(59*time.Minute - 1)
+		if !isHeld(t, s, "stays") {
+			t.Errorf("moment %d: a lease is over before its time", i)
+		}
+		crashed.clock.Advance(1)
+		if isHeld(t, s, "stays") {
+			t.Errorf("moment %d: a lease is longer than it was", i)
 		}
 		s.Close()
 	}

@@ -36,12 +36,16 @@ func newMachine() *machine {
 	return &machine{disk: vfs.NewCrashableMem(), clock: new(backendtest.Clock), boot: "first boot"}
 }
 
-func (m *machine) tryOpen() (*Store, error) {
-	disk := vfs.FS(m.disk)
-	if m.meet != nil {
-		disk = errorfs.Wrap(disk, errorfs.InjectorFunc(m.meet))
+// fileSystem is that of the disk, which meets what m says.
+func (m *machine) fileSystem() vfs.FS {
+	if m.meet == nil {
+		return m.disk
 	}
-	return Open(dataDir, Options{Clock: m.clock, ReapInterval: 24 * time.Hour, disk: disk, bootID: m.boot, MaxPools: m.maxPools, VerifyAnswers: m.strict, MaxTTL: m.maxTTL, ContinueOnRestore: m.goOn})
+	return errorfs.Wrap(m.disk, errorfs.InjectorFunc(m.meet))
+}
+
+func (m *machine) tryOpen() (*Store, error) {
+	return Open(dataDir, Options{Clock: m.clock, ReapInterval: 24 * time.Hour, disk: m.fileSystem(), bootID: m.boot, MaxPools: m.maxPools, VerifyAnswers: m.strict, MaxTTL: m.maxTTL, ContinueOnRestore: m.goOn})
 }
 
 // open opens the store in the data folder of m until the test ends.

@@ -149,13 +149,14 @@ func (j *journal) release(home *folder) error {
 	if j.unwritable() != nil {
 		return errors.Join(j.closeDB(), home.unlock())
 	}
-	// What the log holds goes to tables, so that the next start has less to read.
+	// What the log holds goes to tables, so that the next start has less to read. Then the
+	// manifest is in the ledger, and it may lag behind the end of the last log, which is empty.
 	return errors.Join(j.db.Flush(), j.closeDB(), home.unlock())
 }
 
-// closeDB closes the store on disk, and notes what is in its files at the end.
+// closeDB closes the store on disk.
 func (j *journal) closeDB() error {
-	return errors.Join(j.db.Close(), j.disk.do(j.ledger.writeLatest), j.ledger.close())
+	return errors.Join(j.db.Close(), j.ledger.close())
 }
 
 // openDB opens the store on disk.

@@ -229,15 +229,13 @@ func (r *recovery) takeLease(id, value []byte) error {
 	if err != nil {
 		return err
 	}
-	if !r.sameBoot {
-		record.deadline = r.deadlineOf(record)
-	}
-	if record.deadline <= r.now {
+	end := r.deadlineOf(record)
+	if end <= r.now {
 		r.store.left.Add(1)
 		r.over = append(r.over, string(id))
 		return nil
 	}
-	l := &lease{key: string(id), token: record.token, deadline: record.deadline}
+	l := &lease{key: string(id), token: record.token, deadline: end}
 	r.store.shardOf(id).found(l)
 	if !r.sameBoot {
 		r.renewed = append(r.renewed, l)

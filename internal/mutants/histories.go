@@ -46,7 +46,7 @@ var histories = &suite{
 		{"sold-out pool disappears", pool, "return backend.Claimed{Claimed: claimed", "if left == 0 { delete(sh.pools, string(id)) }\n\treturn backend.Claimed{Claimed: claimed", quiet},
 
 		{"recovery forgets leases", "backend/inprocess/recovery.go", "r.store.shardOf(id).found(l)", "", killed},
-		{"recovery shortens leases", "backend/inprocess/recovery.go", "deadline: record.deadline}", "deadline: record.deadline - 500*time.Millisecond}", killed},
+		{"recovery shortens leases", "backend/inprocess/recovery.go", "deadline: end}", "deadline: end - 500*time.Millisecond}", killed},
 		{"recovery forgets pools", "backend/inprocess/recovery.go", "r.store.shardOf(id).pools[string(id)] = &pool{remaining: remaining}", "_ = remaining", killed},
 		{"releases are not written", "backend/inprocess/journal.go", "_ = g.batch.Delete(j.key, nil)", "", killed},
 
