@@ -142,6 +142,8 @@ var histories = []struct {
 	{"an undone acquire shows while it runs", []Operation{undone(acquired(0, 30, 0)), refused(10, 11), acquired(40, 41, 6)}, ""},
 	{"an undone acquire leaves no trace", []Operation{undone(acquired(0, 30, 0)), refused(40, 41)}, noOrder},
 	{"an acquire that took longer than its lease may have been granted before", []Operation{acquired(0, 130, 6), refused(50, 51)}, ""},
+	{"an unknown acquire that took longer may have been granted twice", []Operation{unknown(acquired(0, 500, 0)), refused(50, 51), acquired(160, 161, 5), released(170, 171, 5, true), refused(300, 301)}, ""},
+	{"an unknown acquire that took no longer was granted once", []Operation{unknown(acquired(0, 99, 0)), refused(10, 11), acquired(60, 120, 5), released(121, 122, 5, true), refused(123, 124)}, noOrder},
 	{"an acquire is not refused because of its own first try", []Operation{refused(0, 130)}, noOrder},
 	{"an acquire of two tries leaves no trace of the first", []Operation{acquired(0, 130, 6), released(131, 132, 6, true), refused(133, 134)}, noOrder},
 	{"an acquire that took no longer", []Operation{acquired(0, 90, 6), refused(10, 11), acquired(20, 21, 5)}, noOrder},

@@ -27,8 +27,8 @@ const (
 	returned = -2 // holds by an earlier grant, which one its next call shows
 )
 
-// lockStep is a call, or the first grant of an acquire whose answer came when the lease
-// that it granted was over: it is told as if it had not been granted, and tried again.
+// lockStep is a call, or the first grant of an acquire that took longer than the lease which
+// that granted: it goes on as if it had not been granted, and is tried again.
 type lockStep struct {
 	*Operation
 	first bool
@@ -39,7 +39,7 @@ func lockSteps(window []Operation) []porcupine.Operation {
 	var steps []porcupine.Operation
 	for i := range window {
 		o := &window[i]
-		if o.Kind == Acquire && o.Outcome == Answered && o.Return-o.Call >= o.TTL {
+		if o.Kind == Acquire && o.Return-o.Call >= o.TTL {
 			steps = append(steps, porcupineOperation(o, lockStep{o, true}))
 		}
 		steps = append(steps, porcupineOperation(o, lockStep{o, false}))

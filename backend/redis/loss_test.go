@@ -437,6 +437,38 @@ func TestWhatANewMasterTellsOfALoss(t *testing.T) {
 	}
 }
 
+// A planned failover. The nodes of a Cluster do not learn of it at once: the old master is named once more, and
+// does not know of it itself. Then the new one is seen again.
+func TestAMasterThatIsNamedOnceMoreIsNoLoss(t *testing.T) {
+	const first, second = "a:1", "b:2"
+	o := Options{}.withDefaults()
+	w := newWatch(&o, state{Seen: time.Now(), Nodes: map[string]node{first: {RunID: "run", ReplID: "history", Offset: 100}}}, &serverClock{})
+	w.log = slog.New(slog.DiscardHandler)
+	old := sample{node: node{RunID: "run", ReplID: "history", Offset: 100}, replID2: "before", second: 50, master: true, uptime: time.Hour}
+	next := sample{node: node{RunID: "other", ReplID: "next", Offset: 120}, replID2: "history", second: 101, master: true, uptime: time.Hour}
+	for i, samples := range []map[string]sample{{second: next}, {first: old}, {second: next}, {first: old, second: next}, {second: next}} {
+		w.saw(samples, nil)
+		if w.lost() {
+			t.Fatalf("look %d: a loss is noticed", i)
+		}
+		if _, ok := w.state.Nodes[first]; ok {
+			t.Fatalf("look %d: calls may go to the old master", i)
+		}
+		if n := w.state.Nodes[second]; n.ReplID != "next" {
+			t.Fatalf("look %d: the new master is %+v", i, n)
+		}
+	}
+	// It is no excuse for ever: if the old one stays, what the new one acknowledged is gone.
+	for n, by := range w.succeeded {
+		by.seen = by.seen.Add(-2 * settlingTime)
+		w.succeeded[n] = by
+	}
+	w.saw(map[string]sample{first: old}, nil)
+	if !w.lost() {
+		t.Fatal("the old master is taken for the new one")
+	}
+}
+
 // withoutHeartbeat stops looking, as if the next second never came.
 func withoutHeartbeat(s *Store) {
 	s.endBeats()

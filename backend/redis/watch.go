@@ -27,21 +27,22 @@ type watch struct {
 	epoch     atomic.Uint64 // of the judgement: what rests on an older one is not sent
 	mu        sync.Mutex
 	state     state
-	losses    int               // noticed by this proxy
-	saved     int               // how many of them are in the state file
-	judged    map[string]string // by address: masters that calls may rest on, as scripts take it
-	continues map[string]bool   // by address: masters that had everything acknowledged when they took over
-	create    bool              // missing pools may be created
-	sealed    string            // what moves the name space; "": nothing
-	maxTTL    time.Duration     // the greatest that any proxy ever had
-	policies  []string          // of maxmemory, that may evict pools
-	paused    time.Time         // until when nothing is granted since state was lost
-	adopted   func()            // told when the operator has accepted the state
+	losses    int                // noticed by this proxy
+	saved     int                // how many of them are in the state file
+	judged    map[string]string  // by address: masters that calls may rest on, as scripts take it
+	continues map[string]bool    // by address: masters that had everything acknowledged when they took over
+	succeeded map[node]successor // masters, without their offset, that another one has taken over from in good order
+	create    bool               // missing pools may be created
+	sealed    string             // what moves the name space; "": nothing
+	maxTTL    time.Duration      // the greatest that any proxy ever had
+	policies  []string           // of maxmemory, that may evict pools
+	paused    time.Time          // until when nothing is granted since state was lost
+	adopted   func()             // told when the operator has accepted the state
 }
 
 func newWatch(o *Options, s state, clock *serverClock) *watch {
 	w := &watch{opts: o, log: o.Log, clock: clock, state: s, look: make(chan struct{}, 1), adopted: func() {}}
-	w.judged, w.continues, w.maxTTL = make(map[string]string), make(map[string]bool), o.MaxTTL
+	w.judged, w.continues, w.succeeded, w.maxTTL = make(map[string]string), make(map[string]bool), make(map[node]successor), o.MaxTTL
 	w.epoch.Store(1)
 	if s.Beats == nil {
 		w.state.Beats = make(map[string]beatState)
@@ -153,6 +154,7 @@ func (w *watch) advanced(info map[string]string) {
 func (w *watch) saw(samples map[string]sample, failed map[string]bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	samples, failed = w.withoutPredecessors(samples, failed)
 	before := w.state.Nodes
 	changed := false
 	for addr, s := range samples {
@@ -166,6 +168,7 @@ func (w *watch) saw(samples map[string]sample, failed map[string]bool) {
 				w.loseLocked(reason)
 			}
 			w.continues[addr] = reason == "" && s.replID2 != ""
+			w.noteSuccessor(addr, s, reason)
 		}
 		delete(w.judged, addr) // until its beat is looked at
 	}
@@ -222,6 +225,44 @@ func (w *watch) judgeNewcomer(addr string, s sample, all map[string]sample, fail
 		return "" // restarted with an AOF: the beat and the pools tell what it has
 	}
 	return "a new master does not continue the history of the old one"
+}
+
+// successor is who took over from a master, and when that was seen.
+type successor struct {
+	addr string
+	seen time.Time
+}
+
+// settlingTime is how long the nodes of a Cluster, or Sentinels, may name a master that another one has
+// taken over from, and that may not know of it itself.
+const settlingTime = 10 * time.Second
+
+// noteSuccessor notes of which master a newcomer goes on with everything acknowledged.
+func (w *watch) noteSuccessor(addr string, s sample, lost string) {
+	from, ok := find(w.state.Nodes, func(_ string, n node) bool { return n.ReplID == s.replID2 })
+	if ok && lost == "" {
+		w.succeeded[node{RunID: from.RunID, ReplID: from.ReplID}] = successor{addr, time.Now()}
+	}
+}
+
+// withoutPredecessors leaves out masters that are seen once more, with the history that they had, although another
+// one has taken over from them. They tell nothing, and nor does it that their successors are not seen.
+func (w *watch) withoutPredecessors(samples map[string]sample, failed map[string]bool) (map[string]sample, map[string]bool) {
+	maps.DeleteFunc(w.succeeded, func(_ node, by successor) bool { return time.Since(by.seen) > settlingTime })
+	samples, failed = maps.Clone(samples), maps.Clone(failed)
+	for addr, s := range samples {
+		by, ok := w.succeeded[node{RunID: s.RunID, ReplID: s.ReplID}]
+		if !ok || by.addr == addr {
+			continue
+		}
+		delete(samples, addr)
+		if failed == nil {
+			failed = make(map[string]bool)
+		}
+		failed[by.addr] = true
+		w.lookNow()
+	}
+	return samples, failed
 }
 
 // replaced tells whether a master that was known is not there any more, or another one has its

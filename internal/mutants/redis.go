@@ -56,7 +56,7 @@ var redis = &suite{
 		{"token without the floor", "lua/acquire.lua", ", tonumber(floor) + 1)", ")", "Tokens"},
 		{"token concatenated as a Lua number", "lua/prelude.lua", "return string.format('%.0f', number)", "return number .. ''", locks},
 		{"token unbounded", "lua/acquire.lua", "if token >= 9007199254740992 then", "if false then", "TokensEnd"},
-		{"tokens at once after a restart", "watch.go", "w.clock.floor() + w.opts.MaxClockSkew.Microseconds()", "0", "ClockIsPast"},
+		{"tokens at once after a restart", "watch.go", "w.clock.floor()+w.opts.MaxClockSkew.Microseconds()", "0", "ClockIsPast"},
 
 		{"acquire takes a live lease over", "lua/acquire.lua", "if held then return decline", "if false then return decline", locks},
 		{"renew revives", "lua/renew.lua", "if not (token == last and held) then", "if not (token == last) then", locks},
@@ -95,6 +95,8 @@ var redis = &suite{
 		{"the gen check removed", "lua/claim.lua", "or gen ~= known_gen ", "", loss},
 		{"a missing pool is made anew", "lua/claim.lua", "not units or gen ~= known_gen or", "units and (gen ~= known_gen) or units and", loss},
 		{"the replid check removed", "watch.go", "if from.Offset < s.second {", "if true {", "Lagging"},
+		{"a predecessor that is named once more is a loss", "watch.go", "		if !ok || by.addr == addr {\n", "		if true {\n", "OnceMore"},
+		{"a predecessor that stays is no loss", "watch.go", "time.Since(by.seen) > settlingTime", "false", "OnceMore"},
 		{"offsets not sampled along with the calls", "watch.go", "n.Offset = max(n.Offset, acknowledged(info, w.opts.WaitReplicas))", "", "AlongWith"},
 		{"a restart without AOF is no loss", "watch.go", "if restarted && !s.aof && w.replaced(addr, all, failed) {", "if false {", "WithoutAOF"},
 		{"beats not compared", "beat.go", "case ok && b.Last < known.Last &&", "case false &&", "OldAOF"},
