@@ -3,7 +3,7 @@
 //
 // # Rooms
 //
-//	server.go, processids.go   accepting, the table of sessions and of the keys that cancel them, the end
+//	server.go, cancelkeys.go   accepting, the table of sessions and of the keys that cancel them, the end
 //	login/     from the first byte of a connection to whose it is
 //	proxied/   a session with a PostgreSQL behind it
 //	frontend/  a session as its client sees it, and without one behind

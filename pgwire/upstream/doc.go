@@ -9,6 +9,7 @@
 //	ledger.go        what is owed, as a pure value
 //	capture.go       answers that go to the proxy instead of the client
 //	conversation.go  what the proxy says by itself; messages.go, its words and names; stream.go, answers as they come;
-//	                 kept.go, statements that stay prepared; facts.go, what calls depend on; errors.go
+//	                 kept.go, statements that stay prepared; sessionfacts.go, what is true of a session
+//	                 there that calls depend on; errors.go
 //	processids.go    what clients were told instead of the ids of its processes
 package upstream
