@@ -11,7 +11,7 @@
 //	heldpipeline.go   a pipeline in which calls have taken something; commit.go, a COMMIT that fails then; procedures.go,
 //	                  what may have committed amid it
 //	long.go           messages that pass while they arrive
-//	pendingcloses.go  the session's portals there, closed before anything else runs
+//	pendingcloses.go  portals left open there: the list of them is upstream.Conversation's, here is when it must be sent
 //	split.go          statements that both have a part in; splitrows.go, their rows; placefacts.go, whether what
 //	                  their plans rest on (place.Fact) is so; probe.go, what they mean; prepare.go, SQL's PREPARE and EXECUTE of them
 //	batch.go          several statements in one query; reported.go, what they changed
