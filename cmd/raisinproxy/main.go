@@ -6,12 +6,12 @@
 //	config.go       the configuration and its keys; load.go, reading it; document.go, values.go, TOML and its values;
 //	                nearest.go, what a mistaken key was meant to be
 //	check.go        what single keys cannot tell; credentials.go, TLS and users; upstream.go, [upstream]; redis.go,
-//	                [locks.redis]
+//	                [locks.redis], and the command adopt
 //	try.go          what is tried at start and by --check-config; renewal.go, what is reread without a restart
 //	notify.go       telling the service manager
 //	backup.go       the command; control.go, how it asks the running server; socketname.go, by which socket
 //	repair.go, moving.go, passwd.go, stubs.go, version.go
-//	                the commands of these names; moving.go has export and import
+//	                the commands of these names; moving.go has export, import and reopen
 package main
 
 import (
