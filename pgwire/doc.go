@@ -3,7 +3,7 @@
 //
 // # Rooms
 //
-//	server.go, processids.go   accepting, the table of sessions and of the keys that cancel them, the end
+//	server.go, cancelkeys.go   accepting, the table of sessions and of the keys that cancel them, the end
 //	login/     from the first byte of a connection to whose it is
 //	proxied/   a session with a PostgreSQL behind it
 //	frontend/  a session as its client sees it, and without one behind
@@ -16,13 +16,14 @@
 // # The life of a connection
 //
 // Serve accepts it and gives it a goroutine, serveConn, which owns everything in
-// the session until it parks it. startup answers the requests before the start-up packet, asks the
-// policy who the client is, and greets it. Then drive lets step answer what has
-// arrived. step never blocks: a text that is not planned yet, a call that must
+// the session until it parks it. login has the first byte: it answers the requests before the start-up
+// packet, reads that, and asks auth who the client is. From the log-in to the first ReadyForQuery it is
+// frontend/startup.go. Then drive lets Session.Step (frontend/step.go) answer what has
+// arrived. Step never blocks: a text that is not planned yet, a call that must
 // wait for a backend, a full output buffer or an empty input buffer end it with
-// a verdict, on which Serve does the blocking work and comes back. When it waits for its
-// client it is parked with an event loop, if it can be: the loop owns it then, calls
-// step when there is input, and hands it to a goroutine for what may wait. A session ends
+// a verdict, on which drive does the blocking work or has the session do it, and comes back. When it waits
+// for its client it is parked with an event loop of drive's, if it can be: the loop owns it then, calls
+// Step when there is input, and hands it to a goroutine for what may wait. A session ends
 // when its client says so or is gone, when it breaks the protocol, when it
 // panics (alone), or with the server.
 //

@@ -59,7 +59,7 @@ func TestAnswersOfABatchLeaveInOneWrite(t *testing.T) {
 	}
 	defer hijacked.Conn.Close()
 	f := hijacked.Frontend
-	series := func() (messages []pgproto3.FrontendMessage) {
+	pipeline := func() (messages []pgproto3.FrontendMessage) {
 		for range 5 {
 			messages = append(messages,
 				&pgproto3.Parse{Query: "select * from raisin_inventory_claim($1, 1, 1000)"},
@@ -76,8 +76,8 @@ func TestAnswersOfABatchLeaveInOneWrite(t *testing.T) {
 	}{
 		{"a simple query", 1, []pgproto3.FrontendMessage{&pgproto3.Query{String: "select 1"}}},
 		{"three statements in a simple query", 1, []pgproto3.FrontendMessage{&pgproto3.Query{String: "begin; select raisin_lock_acquire('k', 1000); commit"}}},
-		{"five calls in a series", 1, series()},
-		{"two series in one write", 2, append(series(), series()...)},
+		{"five calls in a pipeline", 1, pipeline()},
+		{"two pipelines in one write", 2, append(pipeline(), pipeline()...)},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			exchange(t, f, test.ready, test.messages...) // the first time the text is planned

@@ -66,7 +66,7 @@ func newDatabase(t *testing.T, name string) {
 }
 
 // TestPgbench runs PostgreSQL's own benchmark through the proxy, which fails if any
-// answer is not what it expects; calls of ours are part of it in the end.
+// answer is not what it expects; calls of the proxy's functions are part of it in the end.
 func TestPgbench(t *testing.T) {
 	newDatabase(t, "pgbench")
 	server := startServer(t, map[string]string{"upstream": wiretest.PostgresURL(t), "backend": "immediate"})

@@ -153,7 +153,7 @@ func TestUnreadRowsTakeNoMemory(t *testing.T) {
 	if err := hijacked.Frontend.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	// The upstream waits for us to read: nothing flows any more.
+	// The upstream waits for its client to read: nothing flows any more.
 	eventually(t, direct, "select count(*) from pg_stat_activity where query like 'copy (select generate_series%' and wait_event = 'ClientWrite'", "1")
 	wantLittleMemory(t)
 }
@@ -332,7 +332,7 @@ func TestUpstreamGoneAfterACall(t *testing.T) {
 	claim := func(pool string) string {
 		return "INSERT INTO lost.orders SELECT c.remaining FROM raisin_inventory_claim('" + pool + "', 1, 10) c"
 	}
-	series := func(sql string) []pgproto3.FrontendMessage {
+	pipeline := func(sql string) []pgproto3.FrontendMessage {
 		return []pgproto3.FrontendMessage{&pgproto3.Parse{Query: sql}, &pgproto3.Bind{}, &pgproto3.Execute{}, &pgproto3.Sync{}}
 	}
 	query := func(sql string) []pgproto3.FrontendMessage {
@@ -344,10 +344,10 @@ func TestUpstreamGoneAfterACall(t *testing.T) {
 		sure     bool
 	}{
 		{"within", query("SELECT c.remaining, pg_sleep(3600) FROM raisin_inventory_claim('within', 1, 10) c"), true},
-		{"behind", append(series(claim("behind"))[:3], series("SELECT pg_sleep(3600)")...), true},
+		{"behind", append(pipeline(claim("behind"))[:3], pipeline("SELECT pg_sleep(3600)")...), true},
 		{"batch", query(claim("batch") + "; SELECT pg_sleep(3600)"), true},
 		{"ending", query(claim("ending")), false},
-		{"ending a series", series(claim("ending a series")), false},
+		{"ending a pipeline", pipeline(claim("ending a pipeline")), false},
 		{"ending a batch", query("SELECT 1; " + claim("ending a batch")), false},
 	} {
 		t.Run(test.pool, func(t *testing.T) {

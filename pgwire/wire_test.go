@@ -34,7 +34,7 @@ import (
 
 func TestMain(m *testing.M) { wiretest.Main(m) }
 
-// TestEmbedded runs the scripts of our own behaviour.
+// TestEmbedded runs the scripts of the proxy's own behaviour.
 func TestEmbedded(t *testing.T) {
 	wiretest.RunDir(t, "../testdata/wire/embedded", newEmbedded)
 }
@@ -77,7 +77,7 @@ func TestProxied(t *testing.T) {
 	wiretest.RunDir(t, "../testdata/wire/proxied", newProxied)
 }
 
-// TestFirstUse runs both with sessions whose connection is opened at its first use: but for
+// TestFirstUse runs both with sessions whose connection is opened at its first use: except for
 // process ids a client sees the same.
 func TestFirstUse(t *testing.T) {
 	for _, scripts := range []string{"proxied", "relay"} {

@@ -5,7 +5,8 @@
 //	planner.go    Cached and Plan: text in, plan.Script out
 //	cache.go      texts that were planned already
 //	template.go   one plan for all texts that differ in the literals of their calls alone
-//	route.go      which statements with calls are answered without the upstream
+//	answeredhere.go
+//	              which statements with calls are answered without the upstream
 //
 // A text goes down through the packages and comes back as a plan:
 //

@@ -2,6 +2,11 @@
 // where they are evaluated: the named-user rule, argument checks, the cap on
 // leases, the call to the backend, and what its errors mean in SQL. Every front
 // end calls it, so that no way in knows fewer rules than another.
+//
+//	catalog.go   the functions: names, arguments, results, bounds
+//	service.go   Service, which evaluates a call; what errors of a backend mean in SQL
+//	effect.go    Effect: what a call changed, and how it is given back
+//	leases.go    how many live leases each user may have
 package sqlfuncs
 
 import (

@@ -15,6 +15,7 @@
 //	shard.go    the records behind one mutex: lookup, insert, remove, shrink
 //	expiry.go   the leases of a shard ordered by deadline
 //	reaper.go   the goroutine that drops leases which are over
+//	tenants.go  how many pools each tenant has, and may have
 //	token.go    the clock that fencing tokens are taken from
 //	clock*.go   the time that leases end by, and the wall clock
 //

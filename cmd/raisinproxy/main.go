@@ -1,6 +1,17 @@
 // Command raisinproxy serves lease locks and inventory over the PostgreSQL
-// protocol. main.go reads the command line, config.go and its neighbours the
-// configuration, and app.go puts the server together.
+// protocol.
+//
+//	main.go         the command line, signals; options.go, flags and environment; commands.go, which commands there are
+//	app.go          puts the server together and runs it; loops.go, how many event loops; log.go, the log
+//	config.go       the configuration and its keys; load.go, reading it; document.go, values.go, TOML and its values;
+//	                nearest.go, what a mistaken key was meant to be
+//	check.go        what single keys cannot tell; credentials.go, TLS and users; upstream.go, [upstream]; redis.go,
+//	                [locks.redis], and the command adopt
+//	try.go          what is tried at start and by --check-config; renewal.go, what is reread without a restart
+//	notify.go       telling the service manager
+//	backup.go       the command; control.go, how it asks the running server; socketname.go, by which socket
+//	repair.go, moving.go, passwd.go, stubs.go, version.go
+//	                the commands of these names; moving.go has export, import and reopen
 package main
 
 import (

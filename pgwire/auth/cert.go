@@ -114,8 +114,8 @@ func commonNames(cert *x509.Certificate) (n int) {
 
 var commonNameType = asn1.ObjectIdentifier{2, 5, 4, 3}
 
-// checkCert lets in whoever has shown a certificate for this user. The hand-shake has
-// verified that it is the client's.
+// checkCert lets in clients that have shown a certificate for this user. The hand-shake has
+// verified that it is theirs.
 func (x *Exchange) checkCert() (Step, error) {
 	if x.channel.Client == nil {
 		return Step{}, pgerr.Fatalf(codes.InvalidAuthorizationSpecification, "connection requires a valid client certificate")

@@ -27,7 +27,7 @@
 // Messages, details and SQLSTATEs are PostgreSQL's: auth.c, auth-sasl.c and
 // auth-scram.c of release 15, and the tests compare them with a running server.
 //
-// # Why the SCRAM server is our own
+// # Why the SCRAM server is written here
 //
 // xdg-go/scram was looked at first; the tests use it as an independent client.
 // Its server does not serve here: it parses and obeys the user name and the

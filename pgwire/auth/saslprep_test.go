@@ -75,7 +75,7 @@ func TestVerifierRoundTrip(t *testing.T) {
 }
 
 // A verifier that PostgreSQL made lets the same passwords in here, and psql, with
-// libpq's own SASLprep, logs in to PostgreSQL with ours.
+// libpq's own SASLprep, logs in to PostgreSQL with the proxy's.
 func TestVerifiersOfPostgres(t *testing.T) {
 	u, conn := postgres(t)
 	for _, tt := range passwords {

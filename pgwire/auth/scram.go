@@ -25,7 +25,7 @@ type scramServer struct {
 	gs2Header       string // what the client said of channel binding
 	clientFirstBare string
 	serverFirst     string
-	nonce           string // the client's part and ours
+	nonce           string // the client's part and the proxy's
 }
 
 // first takes client-first-message and makes server-first-message.
@@ -71,7 +71,7 @@ func (s *scramServer) first(message string, cred *credential) (string, error) {
 }
 
 // readBinding reads the start of the GS2 header, up to its first comma. 'y', a client
-// that could bind but believes that we cannot, is right unless SCRAM-SHA-256-PLUS was
+// that could bind but believes that the server cannot, is right unless SCRAM-SHA-256-PLUS was
 // offered: then somebody has changed the offer.
 func (s *scramServer) readBinding(p *attributes) error {
 	c := p.peek()

@@ -116,7 +116,7 @@ func TestSCRAMMessages(t *testing.T) {
 	}
 }
 
-// A PostgreSQL that is at hand answers every talk as we do.
+// A PostgreSQL that is at hand answers every talk as the proxy does.
 func TestSameAsPostgres(t *testing.T) {
 	u, conn := postgres(t)
 	setPassword(t, conn, talkPassword)
@@ -243,7 +243,7 @@ func (r *remote) Respond(typ byte, body []byte) (Step, error) {
 	return r.step()
 }
 
-// step reads what the server sends until it waits for us.
+// step reads what the server sends until it waits for its client.
 func (r *remote) step() (step Step, err error) {
 	for {
 		m, err := r.fe.Receive()

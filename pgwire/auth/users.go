@@ -56,8 +56,8 @@ func LoadUsers(path string) (*Users, error) {
 //	"user" "plaintext" "tenant"
 //	; a comment, # another
 //
-// A double quote inside a field is written twice. The third field is ours and
-// optional. An empty secret lists a user who has no password. path only serves in
+// A double quote inside a field is written twice. The third field is the proxy's
+// own, and optional. An empty secret lists a user who has no password. path only serves in
 // messages. The error joins one *FileError for every wrong line (errors.Join).
 func ParseUsers(path string, text []byte) (*Users, error) {
 	users := &Users{byName: map[string]*User{}}

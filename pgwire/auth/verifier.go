@@ -50,7 +50,7 @@ type keys struct {
 func deriveKeys(password string, salt []byte, iterations int) keys {
 	salted, err := pbkdf2.Key(sha256.New, saslprep(password), salt, iterations, sha256.Size)
 	if err != nil {
-		// Only for sizes that FIPS mode refuses; ours are constant or were checked.
+		// Only for sizes that FIPS mode refuses; these are constant or were checked.
 		panic(fmt.Sprintf("pbkdf2: %v", err))
 	}
 	return keys{

@@ -22,17 +22,17 @@ type Handler interface {
 	// ProcessID is the id that the client is told; 0: one is to be made up.
 	ProcessID() int32
 
-	// Before says what stands before any frame; ourTurn: nothing.
+	// Before says what stands before any frame; OurTurn: nothing.
 	Before() drive.Verdict
 	// Partial looks at a frame that has not arrived as a whole.
 	Partial() drive.Verdict
-	// Dispatch answers one frame. needInput means that it is done.
+	// Dispatch answers one frame. NeedInput means that it is done.
 	Dispatch(m *wire.Message) drive.Verdict
 	// Consult does what stands between a frame and its answer. Its error is for GiveUp.
 	Consult(v drive.Verdict) error
 
 	TransactionState() wire.TxState
-	// EnsureTransaction begins an implicit transaction if there is none; endImplicit commits it.
+	// EnsureTransaction begins an implicit transaction if there is none; EndImplicit commits it.
 	EnsureTransaction()
 	EndImplicit()
 	// AbortTransaction is what an error does to the transaction.
@@ -44,7 +44,7 @@ type Handler interface {
 	// AnswerFailure answers an error that only the handler understands, and says whether it was one.
 	AnswerFailure(err error) bool
 
-	// RefreshSettings derives what depends on settings; beforeCall makes sure of them amid a statement.
+	// RefreshSettings derives what depends on settings; BeforeCall makes sure of them amid a statement.
 	RefreshSettings()
 	BeforeCall()
 	// ReportSettings tells the client which settings have changed.
@@ -57,13 +57,13 @@ type Handler interface {
 	Probe(st *plan.Statement, declared []datum.Type) (*plan.Statement, error)
 	// OpenExecute makes a portal of an EXECUTE one of the statement that it names, if it has to be.
 	OpenExecute(p *Portal) error
-	// RunSplit runs a portal of a statement that both sides have a part in, prepareSplit is SQL's PREPARE of one.
+	// RunSplit runs a portal of a statement that both sides have a part in, PrepareSplit is SQL's PREPARE of one.
 	RunSplit(p *Portal, maxRows int, describe bool) error
 	PrepareSplit(st *plan.Statement, a *rewrite.PrepareSplit) error
 	// CheckStatement and CheckPortal refuse a name if the upstream has one of it.
 	CheckStatement(name string) error
 	CheckPortal(name string) error
-	// ShadowStatement and shadowPortal note that an unnamed one takes the place of the upstream's.
+	// ShadowStatement and ShadowPortal note that an unnamed one takes the place of the upstream's.
 	ShadowStatement()
 	ShadowPortal()
 	// ForgetUnnamed drops the unnamed statement and portal, as every simple query does.
@@ -75,7 +75,7 @@ type Handler interface {
 	Source() drive.Source
 	// GiveUp ends the session because the upstream has gone, or cannot be had.
 	GiveUp(err error)
-	// Settle lets what is under way be answered before the session ends, lastStatement before the server does.
+	// Settle lets what is under way be answered before the session ends, LastStatement before the server does.
 	Settle()
 	LastStatement()
 	HangUpUpstream()

@@ -17,8 +17,8 @@ import (
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
-// startup brings a connection from its first byte to ReadyForQuery. An error
-// that is a *pgerr.Error is to be told to the client.
+// startup has login find out whose the connection is, and brings it from the log-in to ReadyForQuery.
+// An error that is a *pgerr.Error is to be told to the client.
 func (s *Session) startup(door *login.Door) error {
 	guest, err := door.Enter(s.Client, s.Log).LogIn()
 	if err != nil {

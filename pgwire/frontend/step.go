@@ -97,7 +97,7 @@ func (s *Session) ConsumeFrame() {
 	}
 }
 
-// dispatch answers one frame. needInput means that it is done.
+// dispatch answers one frame. NeedInput means that it is done.
 func (s *Session) dispatch(kind byte, body []byte) drive.Verdict {
 	s.Message.Decode(kind, body)
 	return s.Handler.Dispatch(&s.Message)

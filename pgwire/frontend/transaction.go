@@ -9,9 +9,9 @@ import (
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
-// transaction is the state of a session's transaction. Without an upstream there
-// is nothing to undo but settings; the states, warnings and errors are
-// PostgreSQL's all the same, since drivers and pools live by them.
+// transaction is what a session notes of its transaction beside the state, which the handler
+// owns (TxState). Without an upstream there is nothing to undo except settings; the states,
+// warnings and errors are PostgreSQL's all the same, since drivers and pools live by them.
 type transaction struct {
 	// batch: statements share an implicit transaction, in which some commands may
 	// not run that may run alone.

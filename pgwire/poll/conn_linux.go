@@ -24,7 +24,7 @@ const (
 )
 
 // Conn is a connection of a Loop: a net.Conn for goroutines, and callbacks for the loop. It is safe
-// for concurrent use, as a net.Conn is; callbacks are set by whoever owns the connection.
+// for concurrent use, as a net.Conn is; callbacks are set by the owner of the connection.
 type Conn struct {
 	loop          *Loop
 	birth         int32 // tells it from others that had its descriptor

@@ -150,9 +150,9 @@ const briefly = 1
 // taken for somebody else and found again, costs more than most waits last. It is no
 // obstacle meanwhile: the signal by which the scheduler stops a thread ends the wait as well.
 //
-// A loop that had to wait gives way, once it is woken, to whoever else wants the processor, which
+// A loop that had to wait gives way, once it is woken, to others that want the processor, which
 // on an idle one is nobody. On a busy one more has come by its turn, and is done at one go: less
-// switching for all, and fewer ones to be woken, which those pay for who send to us.
+// switching for all, and fewer ones to be woken, which those that send to it pay for.
 func (l *Loop) look(events []syscall.EpollEvent) int {
 	l.endGathering()
 	if n := l.wait(events, 0); n > 0 {

@@ -13,7 +13,7 @@ import (
 // This file adds to the error of a COMMIT what calls of its block took, which stays taken:
 // the client has read of it, and may give it back. The COMMIT itself is relayed.
 
-// TellBlock lets the relay know what the calls of the open block took.
+// TellBlock lets the upstream.Conn know what the calls of the open block took.
 func (s *session) TellBlock() {
 	if len(s.Unit.Block) == 0 {
 		s.up.OnFailedCommit(nil)

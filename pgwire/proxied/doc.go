@@ -5,14 +5,16 @@
 //	upstream.go       greeting clients as the upstream does, and giving it up; opening.go, opening it in time, and in
 //	                  which scope; attach.go, forwarding by an event loop
 //	route.go          what of a client's messages is answered here; route_text.go, which texts are
-//	turn.go           when an answer has its turn; callfacts.go, what calls depend on; taken.go, names in use on either side
+//	turn.go           when an answer has its turn; taken.go, names in use on either side
+//	callsettings.go   settings of the session there that a call depends on (branch, statement_timeout, …), asked for
 //	deferredbegin.go  BEGIN while the upstream is not open
-//	hold.go           a pipeline in which calls have taken something; commit.go, a COMMIT that fails then; procedures.go,
+//	heldpipeline.go   a pipeline in which calls have taken something; commit.go, a COMMIT that fails then; procedures.go,
 //	                  what may have committed amid it
 //	long.go           messages that pass while they arrive
-//	pendingcloses.go  the session's portals there, closed before anything else runs
-//	split.go          statements that both have a part in; splitrows.go, their rows; certain.go, what they rest on;
-//	                  probe.go, what they mean; prepare.go, SQL's PREPARE and EXECUTE of them
+//	pendingcloses.go  portals left open there: the list of them is upstream.Conversation's, here is when it must be sent
+//	split.go          statements that both have a part in; splitrows.go, their rows; placefacts.go, whether what
+//	                  their plans rest on (place.Fact) is so; probe.go, what they mean; prepare.go, SQL's PREPARE and EXECUTE of them
 //	batch.go          several statements in one query; reported.go, what they changed
-//	exchange.go       the session as a Conversation sees it; pipeline.go, pipelines that the proxy opened
+//	listener.go       the session as a Conversation sees it; pipeline.go, pipelines that the proxy opened
+//	copyin.go         data of a COPY that begins amid what the proxy says itself; else route.go relays it
 package proxied

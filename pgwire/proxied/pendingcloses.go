@@ -8,8 +8,8 @@ import (
 	"raisinproxy/pgwire/wire"
 )
 
-// This file closes the portals of the proxy's in the upstream that nobody reads any more. An open
-// portal keeps its tables from being truncated or altered, so those go before anything
+// This file says when the portals of the proxy's in the upstream that nobody reads any more must be
+// closed; which they are the Conversation knows. An open portal keeps its tables from being truncated or altered, so those go before anything
 // that the client wants to run there.
 
 // isOpenUpstream says whether the upstream may have the portal open.

@@ -52,8 +52,8 @@ func (s *session) endQuery(err error) {
 	s.Ready()
 }
 
-// closePipeline ends the pipeline that the proxy has opened. The error is an
-// upstreamError if its transaction could not be committed.
+// closePipeline ends the pipeline that the proxy has opened. The error is a
+// *upstream.Error if its transaction could not be committed.
 func (s *session) closePipeline() error {
 	if !s.up.IsOpen() {
 		return nil

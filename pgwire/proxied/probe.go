@@ -19,7 +19,7 @@ func (s *session) Probe(st *plan.Statement, declared []datum.Type) (*plan.Statem
 	return known, err
 }
 
-// probeFacts is probe that also says what the facts are that the statement rests on. One
+// probeFacts is Probe that also says what the facts are that the statement rests on. One
 // that does not hold is an error, but after whatever the upstream finds wrong.
 func (s *session) probeFacts(st *plan.Statement, declared []datum.Type) (*plan.Statement, *factReader, error) {
 	m := frontend.SplitOf(st)

@@ -26,7 +26,7 @@ type session struct {
 	*frontend.Session
 	behind *Behind
 	// unopened is the transaction while the upstream is not open: nothing but this file and deferredbegin.go read it. See
-	// transactionState.
+	// TransactionState.
 	unopened frontend.Block
 	up       *upstream.Conn
 	conv     *upstream.Conversation

@@ -21,7 +21,7 @@ import (
 // are no text in their encoding and 22P05 for a character that the other one lacks.
 //
 // Which characters correspond is as in PostgreSQL, of the single-byte encodings, EUC_CN, EUC_KR
-// and UHC exactly; of EUC_JP, SJIS, BIG5, GBK and GB18030 but for vendor extensions and user-defined characters.
+// and UHC exactly; of EUC_JP, SJIS, BIG5, GBK and GB18030 except for vendor extensions and user-defined characters.
 func Encoding(name string) (decode, encode func([]byte) ([]byte, error), ok bool) {
 	c := findCharset(name)
 	if c == nil || !c.supported() {

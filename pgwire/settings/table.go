@@ -16,7 +16,7 @@ type Options struct {
 	// Branch is the default of app.branch; "" stands for main.
 	Branch string
 	// Overrides are further defaults by parameter name, read as SET reads a value,
-	// whoever may set the parameter: port, max_connections, ssl, TimeZone and so on.
+	// no matter who may set the parameter: port, max_connections, ssl, TimeZone and so on.
 	Overrides map[string]string
 	// MemoryLimit bounds what the values of one session may take, in bytes; 0 stands for 4 MiB.
 	MemoryLimit int

@@ -8,7 +8,7 @@ import (
 	"raisinproxy/pgwire/wire"
 )
 
-// This file takes account of what passes through a relay: what was sent that is to be
+// This file takes account of what passes through a Conn: what was sent that is to be
 // answered, and what the answers say about the session.
 
 // ask is what the ledger says. (With a function of the type, since a closure would be allocated.)

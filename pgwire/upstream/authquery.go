@@ -28,8 +28,8 @@ const lookUpTimeout = 10 * time.Second
 
 // NewAuthQuery makes one for the server, the database and the user of config. query has the
 // user's name as $1 and returns the name and a verifier (or a password in plain); NULL
-// instead of it, or no row, keeps the user out. As pgbouncer's since 1.24.1 this one respects
-// roles that are expired or may not log in:
+// instead of it, or no row, keeps the user out. Nothing else does: that a role is expired or may
+// not log in is for query to say. This one says it, as pgbouncer's does since 1.24.1:
 //
 //	SELECT rolname, CASE WHEN rolvaliduntil < now() THEN NULL ELSE rolpassword END
 //	FROM pg_catalog.pg_authid WHERE rolname = $1 AND rolcanlogin

@@ -44,7 +44,7 @@ func FuzzReader(f *testing.F) {
 		for at := input; len(at) >= wire.FrameHeader; {
 			length := binary.BigEndian.Uint32(at[1:])
 			if length < 4 {
-				return // the relay has dropped the connection
+				return // the Conn has dropped the connection
 			}
 			at = at[min(uint64(len(at)), 1+uint64(length)):]
 		}

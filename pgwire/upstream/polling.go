@@ -8,7 +8,7 @@ import (
 	"raisinproxy/pgwire/wire"
 )
 
-// This file is the pump of a relay whose connections an event loop waits for. It does what
+// This file is the pump of a Conn whose connections an event loop waits for. It does what
 // forward does and never waits: what cannot be passed on yet is kept, and until it has
 // gone nothing more is read.
 
@@ -24,7 +24,7 @@ type polling struct {
 	unsent []byte // was passed on, and not taken by the client yet
 	// small counts the reads in a row that were small portions of a long answer.
 	small int
-	// paused: the relay waits for the session. The relay's mutex guards it.
+	// paused: the Conn waits for the session. The Conn's mutex guards it.
 	paused bool
 	// inTurn: the loop is answering the session's input, so nothing may wait for the loop.
 	inTurn bool
@@ -176,7 +176,7 @@ func (c *Conn) beginNow() (to *sink, ok bool) {
 	return c.sink, true
 }
 
-// resume lets the loop go on. The relay's mutex is held.
+// resume lets the loop go on. The Conn's mutex is held.
 func (p *polling) resume() {
 	if p.paused {
 		p.paused = false

@@ -53,3 +53,6 @@ func (m *Message) Decode(kind byte, body []byte) {
 	}
 	m.Bad = b.Done()
 }
+
+// Parameter is one name and value of the start-up packet.
+type Parameter struct{ Name, Value string }

@@ -4,8 +4,10 @@
 //
 //	input.go    what was read from a client, cut into frames
 //	body.go     the fields of one message
+//	decode.go   a whole message of a client's, decoded once
 //	output.go   messages to a client, collected until they are written
 //	frames.go   frames that pass through: their length, and what they say
+//	txstate.go  the state of a transaction, and what ReadyForQuery tells of it
 //	rows.go     descriptions and rows of an upstream; parameters for it
 //	formats.go  text and binary
 //	text.go     client encodings

@@ -1,6 +1,6 @@
 // Package wiretest runs wire scripts: text files that say what a client sends
 // over the PostgreSQL protocol and what the server answers, message by message.
-// The same script runs against our server and against a real PostgreSQL.
+// The same script runs against the proxy and against a real PostgreSQL.
 //
 //	wiretest.RunDir(t, "../testdata/wire/embedded", newTarget)
 //

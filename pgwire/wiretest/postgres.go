@@ -32,14 +32,14 @@ var Passwords = map[string]string{
 	"grace": "hopper",
 }
 
-// Cleartext is the one of them whom the PostgreSQL of our own asks for it in clear.
+// Cleartext is the one of them whom the PostgreSQL that the tests start asks for it in clear.
 const Cleartext = "grace"
 
 // Postgres returns the address (host:port) of a real PostgreSQL with a database
 // `shop`, the roles `alice`, `bob` and `walter`, who may replicate, and stand-ins for
-// our functions. It is the
-// server of RAISIN_TEST_POSTGRES_URL (a superuser's URL) if that is set, else one of
-// our own, which trusts everyone but the users of Passwords, is started once for
+// the proxy's functions. It is the
+// server of RAISIN_TEST_POSTGRES_URL (a superuser's URL) if that is set, else one
+// that is started here. It trusts everyone except the users of Passwords, is started once for
 // each test process and ends with it however it ends: in a container where a Docker
 // engine answers, else by the programs of this machine. Without any the test fails.
 func Postgres(t testing.TB) string {
@@ -54,7 +54,7 @@ func PostgresURL(t testing.TB) string {
 }
 
 // PostgresTarget is a NewTarget for the server that Postgres returns. Scripts that
-// say `server auth=…` get the one of our own, whose rules are known: alice, bob and
+// say `server auth=…` get the one that is started here, whose rules are known: alice, bob and
 // walter are trusted, the users of Passwords and ghost are asked for a password.
 func PostgresTarget(t *testing.T, options map[string]string) Target {
 	t.Helper()
@@ -107,10 +107,10 @@ func need(t testing.TB, start func() *postgresServer) *postgresServer {
 	return server
 }
 
-// Main is a TestMain that ends our PostgreSQL and then looks for leaked goroutines.
+// Main is a TestMain that ends the PostgreSQL started here and then looks for leaked goroutines.
 func Main(m *testing.M, options ...goleak.Option) { goleak.VerifyTestMain(tests{m}, options...) }
 
-// tests are those of a package, and the end of our PostgreSQL after them.
+// tests are those of a package, and the end of the PostgreSQL started here after them.
 type tests struct{ *testing.M }
 
 // Run implements goleak.TestingM.
@@ -128,7 +128,7 @@ const rolePassword = "raisin-test"
 
 type postgresServer struct {
 	addr, url string
-	end       func() error // nil: not ours
+	end       func() error // nil: it was not started here
 	err       error
 }
 

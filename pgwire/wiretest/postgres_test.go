@@ -8,7 +8,7 @@ import (
 
 func TestMain(m *testing.M) { wiretest.Main(m) }
 
-// The scripts that say what our server answers in embedded mode are held against
+// The scripts that say what the proxy answers in embedded mode are held against
 // a real PostgreSQL, whose answers they are.
 func TestSameOnPostgres(t *testing.T) {
 	wiretest.RunDir(t, "../../testdata/wire/same", wiretest.PostgresTarget)

@@ -14,13 +14,13 @@ import (
 	"github.com/xdg-go/stringprep"
 )
 
-// scram is the client's side of SCRAM-SHA-256 (RFC 5802, RFC 7677). It is our own
-// so that a script can choose the GS2 header.
+// scram is the client's side of SCRAM-SHA-256 (RFC 5802, RFC 7677). It is written
+// here so that a script can choose the GS2 header.
 type scram struct {
 	gs2      string // "n,,", or "y,,": channel binding is known here but was not offered
 	password string
 
-	nonce     string // ours
+	nonce     string // of this side
 	firstBare string
 	serverKey []byte
 	authText  string

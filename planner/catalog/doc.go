@@ -14,7 +14,8 @@
 // is refused.
 //
 //   - data.go, catalogue.tsv, relation.go: the catalogues; session.go: what they show of a
-//     session; types.go, proc.go, regtype.go: types and functions by name and OID
+//     session; types.go, proc.go, regtype.go: types and functions by name and OID;
+//     keywords.go, keywords.txt: the words of pg_get_keywords()
 //   - query.go, aggregate.go, sublink.go: SELECT and its clauses
 //   - from.go, column.go: what stands in FROM, and its columns; scan.go, join.go,
 //     condition.go: how its rows are found

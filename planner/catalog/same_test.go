@@ -352,7 +352,7 @@ func databaseOf(t *testing.T, conn *pgconn.PgConn) string {
 	return string(query(t, conn, "SELECT current_database()")[0][0])
 }
 
-// oidsOf maps the server's OIDs that initdb gave to ours.
+// oidsOf maps the server's OIDs that initdb gave to those of the catalogue here.
 func oidsOf(t *testing.T, conn *pgconn.PgConn) map[string]string {
 	t.Helper()
 	ours := make(map[string]string)

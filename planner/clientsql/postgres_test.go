@@ -154,7 +154,7 @@ func exec(t *testing.T, conn *pgconn.PgConn, sql string) [][][]byte {
 	return results[0].Rows
 }
 
-// unpinnedOIDs maps the server's OIDs of types that initdb gave to ours.
+// unpinnedOIDs maps the server's OIDs of types that initdb gave to those of the catalogue.
 func unpinnedOIDs(t *testing.T, conn *pgconn.PgConn) map[string]string {
 	t.Helper()
 	const types = `SELECT n.nspname || '.' || t.typname || '', t.oid::text FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace`

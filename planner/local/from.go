@@ -63,8 +63,7 @@ func (c *compiler) fromCall(n *pg_query.RangeFunction) *pgerr.Error {
 		return err
 	}
 	if slices.ContainsFunc(call.Args, expr.MentionsColumns) {
-		return pgerr.Newf(codes.FeatureNotSupported, "an argument of %s in FROM cannot use another FROM item", f.Name).
-			WithHint("%s", place.HintPerRow(f.Name)).At(c.At(fn.Location))
+		return place.UsesAnotherItem(f.Name).At(c.At(fn.Location))
 	}
 	item := expr.Item{Alias: f.Name}
 	for i, col := range f.Columns {

@@ -24,7 +24,7 @@ func (w *writer) report(err error) *pgerr.Error {
 		report.Position = w.Char(location)
 		what, _, ok := strings.Cut(failure.Message, " at or near ")
 		if ok && (what == "syntax error" || strings.HasPrefix(what, "unterminated ")) {
-			// It quotes what we wrote; the user's token may be another.
+			// It quotes what writer.go wrote; the user's token may be another.
 			return w.errorAt(w.text.TokenFrom(w.Offset(location)), what)
 		}
 	}

@@ -280,7 +280,7 @@ func TestHostileText(t *testing.T) {
 	t.Logf("%v", time.Since(start))
 }
 
-// shapes are all the ways we know to grow a parse tree: n times open, then
+// shapes are all the known ways to grow a parse tree: n times open, then
 // middle, then n times close.
 var shapes = []struct{ name, before, open, middle, close, after string }{
 	{name: "signs", before: "select ", open: "+-", middle: "1"},

@@ -18,5 +18,8 @@
 //	equalities.go   equalities that could contradict each other
 //	facts.go        what only the upstream knows of this, and how it is asked
 //
+// The error of a fact that does not hold, Fact.Refused, is told by pgwire/proxied when the
+// upstream has said so, and without an upstream by local/compile.go.
+//
 // docs/decisions/0023 has the reasons.
 package place

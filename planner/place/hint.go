@@ -3,9 +3,11 @@ package place
 import (
 	"fmt"
 
+	"github.com/jeroenrinzema/psql-wire/codes"
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 
 	"raisinproxy/planner/tree"
+	"raisinproxy/sqlfuncs/pgerr"
 )
 
 // hintFor says what to do instead of a call that was refused in some place. It must work:
@@ -14,7 +16,7 @@ func hintFor(call *pg_query.FuncCall, what string) string {
 	name := tree.Name(call.Funcname)
 	switch {
 	case tree.Any(call, func(*pg_query.ColumnRef) bool { return true }):
-		return HintPerRow(name)
+		return hintPerRow(name)
 	case what == createTableAs:
 		return fmt.Sprintf("Create the table first, and fill it: INSERT INTO … SELECT … FROM %s(…) AS c", name)
 	}
@@ -26,10 +28,16 @@ func hintAlone(name string) string {
 	return fmt.Sprintf("Call it in a statement of its own, SELECT … FROM %s(…) AS c, and pass on what it returns as parameters.", name)
 }
 
-// HintPerRow is for a call whose arguments differ from row to row, for which FROM is no
+// hintPerRow is for a call whose arguments differ from row to row, for which FROM is no
 // place.
-func HintPerRow(name string) string {
+func hintPerRow(name string) string {
 	return fmt.Sprintf("Call it for each row in the SELECT list of a statement of its own, SELECT %s(…) FROM …, and pass on what it returns as parameters.", name)
+}
+
+// UsesAnotherItem is the error of a call in FROM whose argument is made of another item there.
+func UsesAnotherItem(name string) *pgerr.Error {
+	return pgerr.Newf(codes.FeatureNotSupported, "an argument of %s in FROM cannot use another FROM item", name).
+		WithHint("%s", hintPerRow(name))
 }
 
 const createTableAs = "CREATE TABLE AS"

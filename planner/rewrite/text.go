@@ -89,9 +89,7 @@ func (t *Text) callBefore(position int) string {
 // notAlone is the error of what the upstream knows, but cannot compute before the
 // statement.
 func notAlone(function string, position int) *pgerr.Error {
-	return pgerr.Newf(codes.FeatureNotSupported, "an argument of %s in FROM cannot use another FROM item", function).
-		WithDetail("It is computed before the statement runs.").
-		WithHint("%s", place.HintPerRow(function)).At(position)
+	return place.UsesAnotherItem(function).WithDetail("It is computed before the statement runs.").At(position)
 }
 
 // textWriter writes a Text.

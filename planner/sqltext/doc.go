@@ -1,8 +1,8 @@
 // Package sqltext looks at SQL without parsing it. It takes any bytes, never fails, and
 // its time is linear, so it is what sees the text of a client first.
 //
-// A Text is read once, and all others go through its tokens: there is no other way to a
-// lexer.
+// A Text is read once, and all others go through its tokens. Only MayCommit, ExecuteAs and
+// Portable take plain strings, of which there is no Text any more, and read them again.
 //
 //	text.go        Text: SQL and its tokens
 //	lexer.go       PostgreSQL's rules of what a token is

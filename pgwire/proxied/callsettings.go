@@ -9,7 +9,8 @@ import (
 )
 
 // This file finds out what a call depends on and only the upstream knows: the branch,
-// how long a statement may take, and how a text is to be read.
+// how long a statement may take, and how a text is to be read. (What a plan rests on is in
+// placefacts.go.)
 
 // beforeHead has something said before the frame at the head is answered. An error of the
 // upstream's, a cancelled statement for example, is the answer to that frame then.

@@ -12,7 +12,8 @@ import (
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
-// This file asks whether what a plan rests on is so. It is asked when a statement is
+// This file asks whether what a plan rests on, its place.Facts, is so. (What is true of the session
+// and calls depend on is in callsettings.go.) It is asked when a statement is
 // prepared, and again before it runs: by then somebody may have made a volatile function,
 // or a view, of what was none.
 

@@ -8,10 +8,11 @@ import (
 	"raisinproxy/pgwire/frontend"
 )
 
-// This file is about process ids. With an upstream a client is told the one of its process
-// there, so that what the upstream says of processes is true for the client. Where there
-// is none yet, or none at all, ids are made up, and notifications, which name the process
-// that sent them, are put into what the client of that process was told.
+// This file is about the keys by which clients cancel: a process id and a secret. With an
+// upstream a client is told the id of its process there, so that what the upstream says of
+// processes is true for the client. Where there is none yet, or none at all, ids are made up,
+// and notifications, which name the process that sent them, are put into what the client of
+// that process was told (upstream/processids.go).
 
 // firstPID is where process ids that are made up begin: beyond those of real processes, which an
 // upstream's notifications name.

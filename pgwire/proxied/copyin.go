@@ -4,30 +4,10 @@ import (
 	"raisinproxy/pgwire/frontend"
 	"raisinproxy/pgwire/login"
 	"raisinproxy/pgwire/upstream"
-	"raisinproxy/pgwire/wire"
 )
 
-// This file is how a session talks to its upstream by itself: it sends messages that the
-// client knows nothing of, and sees the answers instead of the client.
-
-// Pass passes on rows of the upstream's.
-func (s *session) Pass(rows []byte) { s.Client.Out.Buf = append(s.Client.Out.Buf, rows...) }
-
-// Flush sends what waits, if it is much or now is true.
-func (s *session) Flush(now bool) error {
-	if !now && len(s.Client.Out.Buf) <= s.MostWaiting() {
-		return nil
-	}
-	return s.Client.Flush()
-}
-
-// pass sends a frame of the upstream's to the client.
-func (s *session) pass(kind byte, body []byte) {
-	if kind == 'C' {
-		s.Client.Out.Tag = len(s.Client.Out.Buf)
-	}
-	s.Client.Out.Buf = wire.AppendFrame(s.Client.Out.Buf, kind, body)
-}
+// This file is about data of a COPY that begins amid what the proxy says itself, behind a
+// statement with calls for example. Data of every other COPY is relayed as any message (route.go).
 
 // CopyIn passes on the data of a COPY that runs amid an exchange, until it ends or the
 // upstream wants no more of it. The frame at the head of the input counts as answered

@@ -8,7 +8,7 @@ import (
 	"raisinproxy/pgwire/wire"
 )
 
-// Facts are what calls depend on and only the upstream knows: any statement that runs there may change them.
+// Facts are what is true of the session there, and calls depend on it: any statement that runs there may change them.
 // Names are in the client's encoding.
 type Facts struct {
 	Branch   []byte        // the setting app.branch; nil: it is not set
