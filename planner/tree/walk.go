@@ -41,21 +41,29 @@ func DescendUnless(m protoreflect.Message, visit func(protoreflect.Message) bool
 	}
 }
 
-// eachBelow visits the messages that are fields of m, but not those below them.
+// eachBelow visits the messages that are fields of m, in their order, but not those below
+// them. (Range of protoreflect has another order in each build of the program.)
 func eachBelow(m protoreflect.Message, visit func(protoreflect.Message)) {
-	m.Range(func(field protoreflect.FieldDescriptor, v protoreflect.Value) bool {
-		switch {
-		case field.Kind() != protoreflect.MessageKind:
-		case field.IsList():
-			list := v.List()
-			for i := range list.Len() {
-				visit(list.Get(i).Message())
-			}
-		default:
-			visit(v.Message())
+	if oneofs := m.Descriptor().Oneofs(); oneofs.Len() > 0 { // it has no other messages
+		if field := m.WhichOneof(oneofs.Get(0)); field != nil {
+			visit(m.Get(field).Message())
 		}
-		return true
-	})
+		return
+	}
+	fields := m.Descriptor().Fields()
+	for i := range fields.Len() {
+		field := fields.Get(i)
+		switch {
+		case field.Kind() != protoreflect.MessageKind || !m.Has(field):
+		case !field.IsList():
+			visit(m.Get(field).Message())
+		default:
+			list := m.Get(field).List()
+			for j := range list.Len() {
+				visit(list.Get(j).Message())
+			}
+		}
+	}
 }
 
 // Outside visits the messages below n, except those in subqueries.
