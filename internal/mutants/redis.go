@@ -95,7 +95,7 @@ var redis = &suite{
 		{"the gen check removed", "lua/claim.lua", "or gen ~= known_gen ", "", loss},
 		{"a missing pool is made anew", "lua/claim.lua", "not units or gen ~= known_gen or", "units and (gen ~= known_gen) or units and", loss},
 		{"the replid check removed", "watch.go", "if from.Offset < s.second {", "if true {", "Lagging"},
-		{"a predecessor that is named once more is a loss", "watch.go", "		if !ok || by.addr == addr {\n", "		if true {\n", "OnceMore"},
+		{"a predecessor that is named once more is a loss", "watch.go", "		if !ok || by.addr == addr {\n", "		if ok = ok && by.addr == addr; true {\n", "OnceMore"},
 		{"a predecessor that stays is no loss", "watch.go", "time.Since(by.seen) > settlingTime", "false", "OnceMore"},
 		{"offsets not sampled along with the calls", "watch.go", "n.Offset = max(n.Offset, acknowledged(info, w.opts.WaitReplicas))", "", "AlongWith"},
 		{"a restart without AOF is no loss", "watch.go", "if restarted && !s.aof && w.replaced(addr, all, failed) {", "if false {", "WithoutAOF"},
