@@ -215,17 +215,7 @@ func TestAStartThatIsCutShortShortensNoLease(t *testing.T) {
 
 	m := before.unplugged()
 	m.clock.Advance(10 * time.Hour) // by which the old deadlines would be over
-	var moments []*machine
-	m.meet = func(op errorfs.Op) error {
-		if isSync(op) {
-			moments = append(moments, m.crashed(vfs.CrashCloneCfg{}))
-		}
-		return nil
-	}
-	m.open(t).Close()
-	if len(moments) < 3 {
-		t.Fatalf("vacuous: %d moments", len(moments))
-	}
+	moments := m.crashedAtEachSync(t)
 	for i, crashed := range moments {
 		crashed.clock = new(backendtest.Clock) // of its own, and the same boot
 		crashed.clock.Advance(10 * time.Hour)
@@ -244,6 +234,23 @@ func TestAStartThatIsCutShortShortensNoLease(t *testing.T) {
 	}
 }
 
+// crashedAtEachSync starts and closes the store, and is the machine as a crash at each sync
+// would leave it.
+func (m *machine) crashedAtEachSync(t *testing.T) (moments []*machine) {
+	t.Helper()
+	m.meet = func(op errorfs.Op) error {
+		if isSync(op) {
+			moments = append(moments, m.crashed(vfs.CrashCloneCfg{}))
+		}
+		return nil
+	}
+	m.open(t).Close()
+	if len(moments) < 3 {
+		t.Fatalf("vacuous: %d moments", len(moments))
+	}
+	return moments
+}
+
 // A start of the same boot has deadlines that count. If it is cut short while it erases what
 // is over, they count for the next one as well.
 func TestAStartThatIsCutShortLengthensNoLease(t *testing.T) {
@@ -259,17 +266,7 @@ func TestAStartThatIsCutShortLengthensNoLease(t *testing.T) {
 	m = m.crashed(vfs.CrashCloneCfg{})
 	m.clock.Advance(time.Minute)
 	now := m.clock.Boot()
-	var moments []*machine
-	m.meet = func(op errorfs.Op) error {
-		if isSync(op) {
-			moments = append(moments, m.crashed(vfs.CrashCloneCfg{}))
-		}
-		return nil
-	}
-	m.open(t).Close()
-	if len(moments) < 3 {
-		t.Fatalf("vacuous: %d moments", len(moments))
-	}
+	moments := m.crashedAtEachSync(t)
 	for i, crashed := range moments {
 		crashed.clock = new(backendtest.Clock) // of its own, and the same boot
 		crashed.clock.Advance(now)
