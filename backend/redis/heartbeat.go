@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"sync"
@@ -83,7 +84,8 @@ func (s *Store) lookAtRedis(ctx context.Context) error {
 		return errors.Join(append(failures, err)...)
 	}
 	s.pruneLanes(ctx)
-	s.watch.saw(samples, failed)
+	current := s.watch.saw(samples, failed)
+	maps.DeleteFunc(masters, func(addr string, _ *goredis.Client) bool { _, ok := current[addr]; return !ok })
 	return errors.Join(append(failures, s.beatAll(ctx, masters))...)
 }
 

@@ -447,9 +447,12 @@ func TestAMasterThatIsNamedOnceMoreIsNoLoss(t *testing.T) {
 	old := sample{node: node{RunID: "run", ReplID: "history", Offset: 100}, replID2: "before", second: 50, master: true, uptime: time.Hour}
 	next := sample{node: node{RunID: "other", ReplID: "next", Offset: 120}, replID2: "history", second: 101, master: true, uptime: time.Hour}
 	for i, samples := range []map[string]sample{{second: next}, {first: old}, {second: next}, {first: old, second: next}, {second: next}} {
-		w.saw(samples, nil)
+		current := w.saw(samples, nil)
 		if w.lost() {
 			t.Fatalf("look %d: a loss is noticed", i)
+		}
+		if _, ok := current[first]; ok {
+			t.Fatalf("look %d: the old master gets a beat, which is lost", i)
 		}
 		if _, ok := w.state.Nodes[first]; ok {
 			t.Fatalf("look %d: calls may go to the old master", i)
@@ -460,7 +463,7 @@ func TestAMasterThatIsNamedOnceMoreIsNoLoss(t *testing.T) {
 	}
 	// It is no excuse for ever: if the old one stays, what the new one acknowledged is gone.
 	for n, by := range w.succeeded {
-		by.seen = by.seen.Add(-2 * settlingTime)
+		by.seen = by.seen.Add(-2 * succession)
 		w.succeeded[n] = by
 	}
 	w.saw(map[string]sample{first: old}, nil)

@@ -150,8 +150,8 @@ func (w *watch) advanced(info map[string]string) {
 }
 
 // saw compares the masters, by address, with those that were seen before. Of those that failed to
-// answer nothing new is known.
-func (w *watch) saw(samples map[string]sample, failed map[string]bool) {
+// answer nothing new is known. It gives the samples that count: the others are of masters that are none any more.
+func (w *watch) saw(samples map[string]sample, failed map[string]bool) (current map[string]sample) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	samples, failed = w.withoutPredecessors(samples, failed)
@@ -195,6 +195,7 @@ func (w *watch) saw(samples map[string]sample, failed map[string]bool) {
 		w.state.Earliest, w.state.Early = w.clock.floor()+w.opts.MaxClockSkew.Microseconds(), time.Now().Add(w.maxTTL+w.opts.MaxClockSkew)
 		w.log.Warn("redis is another process or has another history than before", "masters", slices.Sorted(maps.Keys(samples)))
 	}
+	return samples
 }
 
 // judgeNewcomer says what was lost for certain, or cannot be excluded, now that addr is served by a
@@ -233,9 +234,9 @@ type successor struct {
 	seen time.Time
 }
 
-// settlingTime is how long the nodes of a Cluster, or Sentinels, may name a master that another one has
+// succession is how long the nodes of a Cluster, or Sentinels, may name a master that another one has
 // taken over from, and that may not know of it itself.
-const settlingTime = 10 * time.Second
+const succession = 10 * time.Second
 
 // noteSuccessor notes of which master a newcomer goes on with everything acknowledged.
 func (w *watch) noteSuccessor(addr string, s sample, lost string) {
@@ -248,7 +249,7 @@ func (w *watch) noteSuccessor(addr string, s sample, lost string) {
 // withoutPredecessors leaves out masters that are seen once more, with the history that they had, although another
 // one has taken over from them. They tell nothing, and nor does it that their successors are not seen.
 func (w *watch) withoutPredecessors(samples map[string]sample, failed map[string]bool) (map[string]sample, map[string]bool) {
-	maps.DeleteFunc(w.succeeded, func(_ node, by successor) bool { return time.Since(by.seen) > settlingTime })
+	maps.DeleteFunc(w.succeeded, func(_ node, by successor) bool { return time.Since(by.seen) > succession })
 	samples, failed = maps.Clone(samples), maps.Clone(failed)
 	for addr, s := range samples {
 		by, ok := w.succeeded[node{RunID: s.RunID, ReplID: s.ReplID}]
