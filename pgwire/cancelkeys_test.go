@@ -4,7 +4,7 @@ import (
 	"log/slog"
 	"testing"
 
-	"raisinproxy/pgwire/auth"
+	"raisinproxy/internal/identity"
 	"raisinproxy/pgwire/drive"
 	"raisinproxy/pgwire/frontend"
 	"raisinproxy/pgwire/login"
@@ -15,7 +15,7 @@ import (
 // TestEqualProcessIDs: two hosts may give their processes one id. A cancel request reaches the
 // session of its secret.
 func TestEqualProcessIDs(t *testing.T) {
-	policy, err := auth.NewPolicy(auth.PolicyOptions{Method: auth.Trust})
+	policy, err := identity.NewPolicy(identity.PolicyOptions{Method: identity.Trust})
 	if err != nil {
 		t.Fatal(err)
 	}

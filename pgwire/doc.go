@@ -10,14 +10,14 @@
 //	drive/     serves a client: reading, waiting, writing, by an event loop or by goroutines
 //	upstream/  the connection to a PostgreSQL: what it owes (Ledger), what the proxy says by itself (Conversation)
 //	wire/      messages in and out, formats, encodings
-//	auth/      who a client is; settings/, run-time parameters; poll/, the loop
+//	settings/  run-time parameters; poll/, the loop
 //	wiretest/  the runner of wire scripts, for tests
 //
 // # The life of a connection
 //
 // Serve accepts it and gives it a goroutine, serveConn, which owns everything in
 // the session until it parks it. login has the first byte: it answers the requests before the start-up
-// packet, reads that, and asks auth who the client is. From the log-in to the first ReadyForQuery it is
+// packet, reads that, and asks internal/identity who the client is. From the log-in to the first ReadyForQuery it is
 // frontend/startup.go. Then drive lets Session.Step (frontend/step.go) answer what has
 // arrived. Step never blocks: a text that is not planned yet, a call that must
 // wait for a backend, a full output buffer or an empty input buffer end it with

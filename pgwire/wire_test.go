@@ -24,8 +24,8 @@ import (
 	"raisinproxy/backend"
 	"raisinproxy/backend/backendtest"
 	"raisinproxy/backend/inprocess"
+	"raisinproxy/internal/identity"
 	"raisinproxy/pgwire"
-	"raisinproxy/pgwire/auth"
 	"raisinproxy/pgwire/login"
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wiretest"
@@ -211,7 +211,7 @@ func startServer(t testing.TB, options map[string]string) *testServer {
 		}
 	}
 	if options["lookup"] == "stalls" {
-		cfg.LookUp = func(ctx context.Context, _ string) (*auth.User, error) {
+		cfg.LookUp = func(ctx context.Context, _ string) (*identity.User, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}
@@ -283,27 +283,27 @@ func (s *testServer) serve(t testing.TB) {
 	t.Cleanup(func() { s.shutdown(t) })
 }
 
-func policy(t testing.TB, options map[string]string) *auth.Policy {
-	method, users := auth.Trust, (*auth.Users)(nil)
+func policy(t testing.TB, options map[string]string) *identity.Policy {
+	method, users := identity.Trust, (*identity.Users)(nil)
 	if options["auth"] == "scram" || options["auth"] == "password" {
-		method = auth.SCRAM
+		method = identity.SCRAM
 		if options["auth"] == "password" {
-			method = auth.Password
+			method = identity.Password
 		}
 		var text []byte
 		for name, password := range wiretest.Passwords {
-			line, err := auth.Line(name, password)
+			line, err := identity.Line(name, password)
 			if err != nil {
 				t.Fatal(err)
 			}
 			text = append(text, line+"\n"...)
 		}
 		var err error
-		if users, err = auth.ParseUsers("users.txt", text); err != nil {
+		if users, err = identity.ParseUsers("users.txt", text); err != nil {
 			t.Fatal(err)
 		}
 	}
-	p, err := auth.NewPolicy(auth.PolicyOptions{Method: method, Users: users, AllowAnonymous: options["anonymous"] != "no"})
+	p, err := identity.NewPolicy(identity.PolicyOptions{Method: method, Users: users, AllowAnonymous: options["anonymous"] != "no"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,10 +16,9 @@ import (
 
 	"raisinproxy/backend"
 	"raisinproxy/backend/inprocess"
+	"raisinproxy/internal/identity"
 	"raisinproxy/pgwire"
-	"raisinproxy/pgwire/auth"
 	"raisinproxy/pgwire/login"
-	"raisinproxy/pgwire/upstream"
 	"raisinproxy/sqlfuncs"
 )
 
@@ -34,7 +33,7 @@ type App struct {
 	server    *pgwire.Server
 	listener  net.Listener
 	renewal   *renewal
-	users     *upstream.AuthQuery // nil: without auth_query
+	users     *identity.AuthQuery // nil: without auth_query
 }
 
 // NewApp opens the backend and the listener; clients wait in its queue until Run. ctx is for the opening.
@@ -86,20 +85,20 @@ func NewApp(ctx context.Context, cfg *Config, log *slog.Logger) (*App, error) {
 }
 
 // newPolicy says what is asked of clients.
-func newPolicy(cfg *Config) (*auth.Policy, error) {
-	o := auth.PolicyOptions{
-		Method:         auth.Method(cfg.Auth.Method),
+func newPolicy(cfg *Config) (*identity.Policy, error) {
+	o := identity.PolicyOptions{
+		Method:         identity.Method(cfg.Auth.Method),
 		Users:          cfg.Users,
 		AllowAnonymous: cfg.Auth.AllowAnonymous,
 		CertMap:        cfg.CertMap,
 	}
-	if path := cfg.saltFile(); path != "" && o.Method == auth.SCRAM {
+	if path := cfg.saltFile(); path != "" && o.Method == identity.SCRAM {
 		var err error
-		if o.SaltSecret, err = auth.LoadSaltSecret(path); err != nil {
+		if o.SaltSecret, err = identity.LoadSaltSecret(path); err != nil {
 			return nil, fmt.Errorf("the secret of salts: %w", err)
 		}
 	}
-	return auth.NewPolicy(o)
+	return identity.NewPolicy(o)
 }
 
 // saltFile is where the secret of salts is kept; "": nowhere, since nothing is kept.
@@ -234,11 +233,11 @@ func (a *App) Close() error {
 }
 
 // lookUp finds users by auth_query; nil without one.
-func (a *App) lookUp() func(context.Context, string) (*auth.User, error) {
+func (a *App) lookUp() func(context.Context, string) (*identity.User, error) {
 	if a.cfg.Asked == nil {
 		return nil
 	}
-	a.users = upstream.NewAuthQuery(a.cfg.Asked, a.cfg.Auth.AuthQuery)
+	a.users = identity.NewAuthQuery(a.cfg.Asked, a.cfg.Auth.AuthQuery)
 	return a.users.Lookup
 }
 

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"raisinproxy/pgwire/auth"
+	"raisinproxy/internal/identity"
 )
 
 // checker looks at what single keys cannot tell: how they go together, and the
@@ -116,7 +116,7 @@ func (k *checker) warn() {
 	if k.usesInProcess() && c.Locks.InProcess.DataDir == "" {
 		k.warning(`[locks.inprocess] data_dir = "" keeps locks and inventory in memory only: everything is lost at exit`)
 	}
-	if k.cfg.Users != nil && c.Users.Len() == 0 && c.Auth.Method != string(auth.Trust) {
+	if k.cfg.Users != nil && c.Users.Len() == 0 && c.Auth.Method != string(identity.Trust) {
 		k.warning("[auth] users_file lists no user: nobody can log in with a password")
 	}
 }

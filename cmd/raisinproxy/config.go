@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"raisinproxy/pgwire/auth"
+	"raisinproxy/internal/identity"
 	"raisinproxy/pgwire/upstream"
 )
 
@@ -26,8 +26,8 @@ type Config struct {
 
 	// Users, CertMap and TLS are the loaded users_file, cert_map_file, tls_cert and
 	// tls_key; nil without.
-	Users   *auth.Users
-	CertMap *auth.CertMap
+	Users   *identity.Users
+	CertMap *identity.CertMap
 	TLS     *tls.Config
 	// Behind is what [upstream] describes; nil without the section.
 	Behind *upstream.Server
@@ -127,7 +127,7 @@ type ReplicationConfig struct {
 }
 
 // Values of auth.method and locks.backend. Those of auth.method that are not
-// here are the constants of package auth.
+// here are the constants of package identity.
 const (
 	backendInProcess = "inprocess"
 	backendRedis     = "redis"
@@ -150,7 +150,7 @@ func defaultConfig() *Config {
 			MaxMessageBytes: maxMessageBytes,
 		},
 		Auth: AuthConfig{
-			Method:    string(auth.SCRAM),
+			Method:    string(identity.SCRAM),
 			UsersFile: "users.txt",
 		},
 		Locks: LocksConfig{
@@ -181,7 +181,7 @@ const (
 	maxMessageBytes = 0x3fffffff
 	// minMessageBytes is what is allowed before authentication, where max_message_bytes
 	// does not count yet.
-	minMessageBytes = auth.MaxResponseBytes
+	minMessageBytes = identity.MaxResponseBytes
 	daySecs         = 24 * 60 * 60
 	yearMillis      = 365 * daySecs * 1000
 )
@@ -209,7 +209,7 @@ func (c *Config) keys() []key {
 		{"pgwire.shutdown_timeout_secs", duration(&w.ShutdownTimeout, time.Second, 0, daySecs)},
 		{"pgwire.max_message_bytes", integer(&w.MaxMessageBytes, minMessageBytes, maxMessageBytes)},
 
-		{"auth.method", oneOf(&a.Method, string(auth.SCRAM), string(auth.Password), string(auth.Cert), string(auth.Trust))},
+		{"auth.method", oneOf(&a.Method, string(identity.SCRAM), string(identity.Password), string(identity.Cert), string(identity.Trust))},
 		{"auth.users_file", text(&a.UsersFile)},
 		{"auth.cert_map_file", text(&a.CertMapFile)},
 		{"auth.auth_query", text(&a.AuthQuery)},

@@ -9,7 +9,7 @@ import (
 	"os"
 	"time"
 
-	"raisinproxy/pgwire/auth"
+	"raisinproxy/internal/identity"
 	"raisinproxy/pgwire/login"
 )
 
@@ -96,12 +96,12 @@ func (k *checker) checkAuth() {
 	c := k.cfg
 	switch {
 	case k.wrong("auth.method"):
-	case c.Auth.Method == string(auth.Trust) && !k.wrong("pgwire.bind_address") && !isLoopback(c.PGWire.BindAddress):
+	case c.Auth.Method == string(identity.Trust) && !k.wrong("pgwire.bind_address") && !isLoopback(c.PGWire.BindAddress):
 		k.add("auth.method", `"trust" lets everybody in, so it needs a loopback address such as 127.0.0.1; %s is %q`,
 			k.nameOf("pgwire.bind_address"), c.PGWire.BindAddress)
-	case c.Auth.Method == string(auth.Password) && !c.PGWire.RequireTLS:
+	case c.Auth.Method == string(identity.Password) && !c.PGWire.RequireTLS:
 		k.add("auth.method", `"password" sends passwords in clear text, so it needs [pgwire] require_tls = true`)
-	case c.Auth.Method == string(auth.Cert) && c.PGWire.TLSClientCA == "":
+	case c.Auth.Method == string(identity.Cert) && c.PGWire.TLSClientCA == "":
 		k.add("auth.method", `"cert" needs [pgwire] tls_client_ca, which vouches for the clients' certificates`)
 	}
 	if c.Auth.SaltFile != "" {
@@ -118,7 +118,7 @@ func (k *checker) checkAuth() {
 // checkSaltFile: it is made at the start if it is not there.
 func (k *checker) checkSaltFile() {
 	const path = "auth.salt_file"
-	if k.cfg.Auth.Method != string(auth.SCRAM) {
+	if k.cfg.Auth.Method != string(identity.SCRAM) {
 		k.add(path, `serves method = "scram-sha-256" only`)
 		return
 	}
@@ -129,11 +129,11 @@ func (k *checker) checkSaltFile() {
 
 func (k *checker) checkCertMap() {
 	const path = "auth.cert_map_file"
-	if k.cfg.Auth.Method != string(auth.Cert) {
+	if k.cfg.Auth.Method != string(identity.Cert) {
 		k.add(path, `serves method = "cert" only`)
 		return
 	}
-	certMap, err := auth.LoadCertMap(k.cfg.Auth.CertMapFile)
+	certMap, err := identity.LoadCertMap(k.cfg.Auth.CertMapFile)
 	if err != nil {
 		k.addLines(path, err)
 		return
@@ -146,7 +146,7 @@ func (k *checker) checkAuthQuery() {
 	switch method := k.cfg.Auth.Method; {
 	case !k.doc.has("upstream"):
 		k.add(path, "needs an [upstream], which it asks")
-	case method != string(auth.SCRAM) && method != string(auth.Password):
+	case method != string(identity.SCRAM) && method != string(identity.Password):
 		k.add(path, `serves method = "scram-sha-256" and "password" only`)
 	}
 }
@@ -156,7 +156,7 @@ func (k *checker) checkAuthQuery() {
 func (k *checker) checkUsers() {
 	const path = "auth.users_file"
 	a := &k.cfg.Auth
-	optional := a.Method == string(auth.Trust) || a.Method == string(auth.Cert) || a.AuthQuery != ""
+	optional := a.Method == string(identity.Trust) || a.Method == string(identity.Cert) || a.AuthQuery != ""
 	switch {
 	case k.wrong(path), k.wrong("auth.method"):
 		return
@@ -167,7 +167,7 @@ func (k *checker) checkUsers() {
 		k.add(path, "%q needs one: make its lines with `raisinproxy passwd USER`", a.Method)
 		return
 	}
-	users, err := auth.LoadUsers(a.UsersFile)
+	users, err := identity.LoadUsers(a.UsersFile)
 	switch {
 	case err == nil:
 		k.cfg.Users = users

@@ -3,7 +3,7 @@ package main
 import (
 	"path/filepath"
 
-	"raisinproxy/pgwire/auth"
+	"raisinproxy/internal/identity"
 )
 
 // load makes the configuration that o asks for, or all problems with it.
@@ -24,7 +24,7 @@ func load(o *options) (*Config, []problem) {
 func loadDevMode(o *options) (*Config, []problem) {
 	c := defaultConfig()
 	c.DevMode = true
-	c.Auth.Method = string(auth.Trust)
+	c.Auth.Method = string(identity.Trust)
 	c.Auth.UsersFile = ""
 	c.Auth.AllowAnonymous = true
 	c.Locks.Enabled = true

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/term"
 
-	"raisinproxy/pgwire/auth"
+	"raisinproxy/internal/identity"
 	"raisinproxy/sqlfuncs"
 )
 
@@ -27,7 +27,7 @@ input, and prints a line for the users file with a SCRAM-SHA-256 verifier:
 // passwd prints a users-file line for user. Prompts go to prompts, so that out can
 // be a file.
 func passwd(user string, in *os.File, out, prompts io.Writer) error {
-	if _, err := auth.Line(user, ""); err != nil {
+	if _, err := identity.Line(user, ""); err != nil {
 		return err
 	}
 	if user == sqlfuncs.Anonymous {
@@ -37,11 +37,11 @@ func passwd(user string, in *os.File, out, prompts io.Writer) error {
 	if err != nil {
 		return err
 	}
-	verifier, err := auth.Verifier(password)
+	verifier, err := identity.Verifier(password)
 	if err != nil {
 		return err
 	}
-	line, err := auth.Line(user, verifier)
+	line, err := identity.Line(user, verifier)
 	if err != nil {
 		return err
 	}

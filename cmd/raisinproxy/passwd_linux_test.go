@@ -11,21 +11,21 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"raisinproxy/pgwire/auth"
+	"raisinproxy/internal/identity"
 )
 
 // letsIn tells whether a users file with this line lets user in with password.
 func letsIn(t *testing.T, line, user, password string) bool {
 	t.Helper()
-	users, err := auth.ParseUsers("line", []byte(line))
+	users, err := identity.ParseUsers("line", []byte(line))
 	if err != nil {
 		t.Fatalf("the line cannot be read: %v", err)
 	}
-	policy, err := auth.NewPolicy(auth.PolicyOptions{Method: auth.Password, Users: users})
+	policy, err := identity.NewPolicy(identity.PolicyOptions{Method: identity.Password, Users: users})
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := policy.Begin(user, auth.Channel{Encrypted: true}, nil)
+	x := policy.Begin(user, identity.Channel{Encrypted: true}, nil)
 	if _, err := x.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"raisinproxy/pgwire/auth"
+	"raisinproxy/internal/identity"
 )
 
 // renewal reads files again while the server runs: the users file when it changes, and
@@ -18,7 +18,7 @@ import (
 // It is safe for concurrent use.
 type renewal struct {
 	cfg    *Config
-	policy *auth.Policy
+	policy *identity.Policy
 	log    *slog.Logger
 	tls    atomic.Pointer[tls.Config]
 
@@ -35,7 +35,7 @@ type fileVersion struct {
 // watchInterval is how often the users file is looked at.
 const watchInterval = 2 * time.Second
 
-func newRenewal(cfg *Config, policy *auth.Policy, log *slog.Logger) *renewal {
+func newRenewal(cfg *Config, policy *identity.Policy, log *slog.Logger) *renewal {
 	r := &renewal{cfg: cfg, policy: policy, log: log}
 	r.tls.Store(cfg.TLS)
 	r.seen, _ = r.version()
@@ -102,9 +102,9 @@ func (r *renewal) all() {
 func (r *renewal) users() {
 	// Before the file is read: a change after that is seen the next time.
 	seen, err := r.version()
-	var users *auth.Users
+	var users *identity.Users
 	if err == nil {
-		users, err = auth.LoadUsers(r.cfg.Auth.UsersFile)
+		users, err = identity.LoadUsers(r.cfg.Auth.UsersFile)
 	}
 	r.seen = seen
 	if err != nil {

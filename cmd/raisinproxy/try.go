@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"raisinproxy/internal/identity"
 	"raisinproxy/pgwire/upstream"
 )
 
@@ -43,9 +44,9 @@ func (c *Config) try(ctx context.Context) (problems []problem, warnings []string
 	if c.Asked == nil {
 		return problems, warnings
 	}
-	asked := upstream.NewAuthQuery(c.Asked, c.Auth.AuthQuery)
+	asked := identity.NewAuthQuery(c.Asked, c.Auth.AuthQuery)
 	if err := errors.Join(asked.Try(ctx), asked.Close()); err != nil {
-		problems = append(problems, c.problemAt("auth.auth_query", "nobody will be found by it: "+err.Error()))
+		problems = append(problems, c.problemAt("auth.auth_query", "nobody will be found by it: "+upstream.Explain(err)))
 	}
 	return problems, warnings
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"raisinproxy/pgwire/auth"
+	"raisinproxy/internal/identity"
 	"raisinproxy/pgwire/settings"
 	"raisinproxy/pgwire/upstream"
 )
@@ -44,7 +44,7 @@ func (k *checker) checkUpstream() {
 	if !up.AsClient {
 		k.warning("[upstream] every client works with the privileges of the upstream's user " + config.User + `; user = "$client" gives each its own`)
 	}
-	if k.cfg.Auth.Method == string(auth.Trust) {
+	if k.cfg.Auth.Method == string(identity.Trust) {
 		k.warning(`[auth] method = "trust" with an [upstream]: every program of this machine runs SQL there, under any name`)
 	}
 }
@@ -99,7 +99,7 @@ func (k *checker) checkClientUser() {
 		k.add("upstream.password_file", `one password does not fit user = "$client": leave it out`)
 		return
 	}
-	if k.cfg.Auth.Method != string(auth.Password) {
+	if k.cfg.Auth.Method != string(identity.Password) {
 		k.warning(`[upstream] user = "$client": a client's password is passed on with [auth] method = "password" or if the users file has it in plain; ` +
 			`for all others the upstream has to trust this server (pg_hba.conf) or take its certificate`)
 	}
@@ -131,7 +131,7 @@ func (k *checker) checkAuthUser(up *upstream.Server) {
 	const path = "upstream.auth_user"
 	u := &k.cfg.Upstream
 	k.checkRole(path, u.AuthUser)
-	asked := up.Config.Copy()
+	asked := upstream.Bounded(up.Config)
 	asked.User, asked.Password, asked.Database = u.AuthUser, "", u.AuthDatabase
 	k.readPassword("upstream.auth_password_file", u.AuthPasswordFile, &asked.Password)
 	shared := !up.AsClient && u.AuthUser == up.Config.User || u.AnonymousUser == u.AuthUser
@@ -162,17 +162,17 @@ func (k *checker) checkAuthUser(up *upstream.Server) {
 
 // checkRole notes a name that no role can have.
 func (k *checker) checkRole(path, name string) {
-	if len(name) > auth.MaxNameBytes && !k.wrong(path) {
-		k.add(path, "has %d bytes, and the name of a role has at most %d", len(name), auth.MaxNameBytes)
+	if len(name) > identity.MaxNameBytes && !k.wrong(path) {
+		k.add(path, "has %d bytes, and the name of a role has at most %d", len(name), identity.MaxNameBytes)
 	}
 }
 
 // checkAdminUsers notes names by which nobody can log in.
 func (k *checker) checkAdminUsers() {
 	const path = "auth.admin_users"
-	if i := slices.IndexFunc(k.cfg.Auth.AdminUsers, func(name string) bool { return len(name) > auth.MaxNameBytes }); i >= 0 {
+	if i := slices.IndexFunc(k.cfg.Auth.AdminUsers, func(name string) bool { return len(name) > identity.MaxNameBytes }); i >= 0 {
 		k.add(path, "the name of item %d has %d bytes, and nobody can log in by one of more than %d",
-			i+1, len(k.cfg.Auth.AdminUsers[i]), auth.MaxNameBytes)
+			i+1, len(k.cfg.Auth.AdminUsers[i]), identity.MaxNameBytes)
 	}
 }
 

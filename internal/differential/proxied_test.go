@@ -12,8 +12,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"raisinproxy/backend"
+	"raisinproxy/internal/identity"
 	"raisinproxy/pgwire"
-	"raisinproxy/pgwire/auth"
 	"raisinproxy/pgwire/login"
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wiretest"
@@ -176,7 +176,7 @@ func newEmbedded(t *testing.T) *proxied {
 func newServer(t *testing.T, behind *upstream.Server) *proxied {
 	t.Helper()
 	p := &proxied{store: &store{}}
-	policy, err := auth.NewPolicy(auth.PolicyOptions{Method: auth.Trust})
+	policy, err := identity.NewPolicy(identity.PolicyOptions{Method: identity.Trust})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"testing"
 
-	"raisinproxy/pgwire/auth"
+	"raisinproxy/internal/identity"
 	"raisinproxy/pgwire/login"
 	"raisinproxy/pgwire/wiretest"
 )
@@ -30,7 +30,7 @@ func FuzzStartup(f *testing.F) {
 	f.Add(packet(2<<16, "user\x00"))
 	f.Add([]byte("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"))
 	f.Add([]byte("GET / HTTP/1.1\r\n\r\n"))
-	policy, err := auth.NewPolicy(auth.PolicyOptions{Method: auth.Trust, AllowAnonymous: true})
+	policy, err := identity.NewPolicy(identity.PolicyOptions{Method: identity.Trust, AllowAnonymous: true})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -10,12 +10,12 @@ import (
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 
-	"raisinproxy/pgwire/auth"
+	"raisinproxy/internal/identity"
 	"raisinproxy/pgwire/wire"
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
-// This file finds out who a client is: it moves the messages of package auth, and keeps
+// This file finds out who a client is: it moves the messages of package identity, and keeps
 // those waiting who fail again and again.
 
 // authenticate finds out who the client is, and in which scope it works.
@@ -48,12 +48,12 @@ func (v *Visitor) logFailure(user string, e *pgerr.Error) {
 
 // awaitTurn waits for the turn of this client among those of its network, unless it goes
 // away or its start-up is to end. done gives the turn back.
-func (v *Visitor) awaitTurn(among *throttle) (done func(), err error) {
-	if done, ok := among.free(v.network); ok {
+func (v *Visitor) awaitTurn(among *identity.Throttle) (done func(), err error) {
+	if done, ok := among.Free(v.network); ok {
 		return done, nil
 	}
 	err = v.waiting(func(ctx context.Context) (err error) {
-		done, err = among.turn(ctx, v.network)
+		done, err = among.Turn(ctx, v.network)
 		return err
 	})
 	if err != nil {
@@ -84,7 +84,7 @@ func (v *Visitor) waiting(do func(context.Context) error) error {
 // is no such user. To the client one that cannot be asked for looks like a wrong
 // password, not like an upstream that is down. Those of one network ask in turns, so that
 // many from one leave room to others.
-func (v *Visitor) lookUp(user string) (found *auth.User, err error) {
+func (v *Visitor) lookUp(user string) (found *identity.User, err error) {
 	if v.door.cfg.LookUp == nil || !v.door.cfg.Policy.Asks(user) {
 		return nil, nil
 	}
@@ -104,7 +104,7 @@ func (v *Visitor) lookUp(user string) (found *auth.User, err error) {
 }
 
 // converse moves the messages of an exchange.
-func (v *Visitor) converse(user string, exchange *auth.Exchange) (auth.Identity, error) {
+func (v *Visitor) converse(user string, exchange *identity.Exchange) (identity.Identity, error) {
 	step, err := v.judge(user, exchange, exchange.Start)
 	for err == nil {
 		for _, m := range step.Messages {
@@ -114,33 +114,33 @@ func (v *Visitor) converse(user string, exchange *auth.Exchange) (auth.Identity,
 			return exchange.Identity(), nil
 		}
 		if err := v.client.Flush(); err != nil {
-			return auth.Identity{}, ErrNoSession
+			return identity.Identity{}, ErrNoSession
 		}
 		v.client.In.Limit = exchange.Limit()
 		kind, body, readErr := v.awaitResponse()
 		if errors.Is(readErr, wire.ErrLength) {
 			if unreadable := exchange.Unreadable(); unreadable != nil {
-				return auth.Identity{}, v.rejected(user, unreadable)
+				return identity.Identity{}, v.rejected(user, unreadable)
 			}
 		}
 		if readErr != nil {
-			return auth.Identity{}, readErr
+			return identity.Identity{}, readErr
 		}
 		body = bytes.Clone(body) // more may arrive while it waits for its turn
-		step, err = v.judge(user, exchange, func() (auth.Step, error) { return exchange.Respond(kind, body) })
+		step, err = v.judge(user, exchange, func() (identity.Step, error) { return exchange.Respond(kind, body) })
 		if err == nil {
 			v.client.In.Skip(body)
 		}
 	}
-	return auth.Identity{}, err
+	return identity.Identity{}, err
 }
 
 // judge takes the next step of an exchange: the one that decides when it is its turn.
-func (v *Visitor) judge(user string, exchange *auth.Exchange, next func() (auth.Step, error)) (auth.Step, error) {
+func (v *Visitor) judge(user string, exchange *identity.Exchange, next func() (identity.Step, error)) (identity.Step, error) {
 	if exchange.Decides() {
 		done, err := v.awaitTurn(&v.door.throttle)
 		if err != nil {
-			return auth.Step{}, err
+			return identity.Step{}, err
 		}
 		defer done()
 	}
@@ -154,7 +154,7 @@ func (v *Visitor) judge(user string, exchange *auth.Exchange, next func() (auth.
 // rejected notes that a client was not let in.
 func (v *Visitor) rejected(user string, err error) error {
 	if e, ok := errors.AsType[*pgerr.Error](err); ok {
-		v.door.throttle.failed(v.network, time.Now())
+		v.door.throttle.Failed(v.network, time.Now())
 		v.logFailure(user, e)
 	}
 	return err

@@ -3,7 +3,6 @@
 //
 //	door.go          who is let in: Door for a server, Visitor for a connection, Guest for whose it is then
 //	packet.go        what comes before the start-up packet, and the packet; tls.go, secure connections
-//	authenticate.go  the messages of package auth, and who has failed
+//	authenticate.go  the messages of package identity, and who has failed
 //	queue.go         how many may log in at once, and who has to go
-//	throttle.go      whose turn it is to be judged
 package login

@@ -9,15 +9,15 @@ import (
 	"sync/atomic"
 	"time"
 
-	"raisinproxy/pgwire/auth"
+	"raisinproxy/internal/identity"
 	"raisinproxy/pgwire/drive"
 	"raisinproxy/pgwire/wire"
 )
 
 // Config says who is let in.
 type Config struct {
-	Policy *auth.Policy // required
-	Log    *slog.Logger // required
+	Policy *identity.Policy // required
+	Log    *slog.Logger     // required
 
 	// TLS is asked for each connection, so that certificates can be renewed; nil, or a
 	// nil result: TLS is not offered. A config with one certificate lets clients bind
@@ -28,7 +28,7 @@ type Config struct {
 
 	// LookUp finds a user that the policy's users do not have; nil, or a nil result: there
 	// is none. Its error is for the log.
-	LookUp func(ctx context.Context, name string) (*auth.User, error)
+	LookUp func(ctx context.Context, name string) (*identity.User, error)
 
 	MaxConnections int           // of clients that have logged in; 0: no limit
 	StartupTimeout time.Duration // from accept to ReadyForQuery; 0: no limit
@@ -39,8 +39,8 @@ type Door struct {
 	cfg      Config
 	cancel   func(pid int32, secret uint32)
 	queue    *queue
-	throttle throttle // of attempts to log in
-	lookups  throttle // of questions for users
+	throttle identity.Throttle // of attempts to log in
+	lookups  identity.Throttle // of questions for users
 }
 
 // NewDoor makes one. cancel takes cancel requests.
@@ -60,7 +60,7 @@ type Visitor struct {
 	door    *Door
 	client  *drive.Client
 	log     *slog.Logger
-	channel auth.Channel
+	channel identity.Channel
 	startBy time.Time     // when the start-up has to be over; zero: no limit
 	network netip.Addr    // whom the client's address stands for
 	place   *list.Element // in the queue, which guards it
@@ -69,7 +69,7 @@ type Visitor struct {
 
 // Enter takes a client in. If too many are logging in another one has to go. Leave must be called.
 func (d *Door) Enter(client *drive.Client, log *slog.Logger) *Visitor {
-	v := &Visitor{door: d, client: client, log: log, network: networkOf(client.Conn().RemoteAddr())}
+	v := &Visitor{door: d, client: client, log: log, network: identity.NetworkOf(client.Conn().RemoteAddr())}
 	if d.cfg.StartupTimeout > 0 {
 		v.startBy = time.Now().Add(d.cfg.StartupTimeout)
 	}
@@ -93,7 +93,7 @@ func (v *Visitor) evict() {
 
 // Guest is a client that has logged in.
 type Guest struct {
-	Identity   auth.Identity
+	Identity   identity.Identity
 	user       string // as it calls itself
 	Database   string
 	Parameters []wire.Parameter // that it has sent besides

@@ -7,7 +7,7 @@ import (
 	"io"
 	"net"
 
-	"raisinproxy/pgwire/auth"
+	"raisinproxy/internal/identity"
 )
 
 // This file makes connections secure: after an SSLRequest, or at once.
@@ -74,7 +74,7 @@ func (v *Visitor) secure(config *tls.Config) error {
 		return ErrNoSession
 	}
 	v.client.Secure(secured)
-	v.channel = auth.Channel{Encrypted: true, EndPoint: endPoint(config)}
+	v.channel = identity.Channel{Encrypted: true, EndPoint: endPoint(config)}
 	if chains := secured.ConnectionState().VerifiedChains; len(chains) > 0 {
 		v.channel.Client = chains[0][0]
 	}
@@ -91,5 +91,5 @@ func endPoint(config *tls.Config) []byte {
 	if err != nil {
 		return nil
 	}
-	return auth.EndPoint(cert)
+	return identity.EndPoint(cert)
 }

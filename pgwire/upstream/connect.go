@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jeroenrinzema/psql-wire/codes"
 
-	"raisinproxy/pgwire/auth"
+	"raisinproxy/internal/identity"
 	"raisinproxy/pgwire/wire"
 	"raisinproxy/sqlfuncs/pgerr"
 )
@@ -20,7 +20,7 @@ import (
 // Login is who an upstream connection is for.
 type Login struct {
 	User, Database string
-	Password       auth.Secret
+	Password       identity.Secret
 	Parameters     []wire.Parameter
 	Replicates     bool // it is for replication
 }

@@ -3,8 +3,6 @@
 //
 //	server.go        where it is and who connects; connect.go, connecting in time; greeting.go, how much it may say
 //	                 then; reach.go, whether it can be had, for the log; try.go, what is tried before clients come
-//	authquery.go     users that it knows. A role that is expired is kept out by the operator's query: see auth_query in
-//	                 docs/operations.md
 //	conn.go          the way there and back; polling.go, the same by an event loop; account.go, what the session asks
 //	                 of its state; amend.go, the error of a COMMIT with more in it; idleread_*.go, reading
 //	                 without a buffer for a connection that is idle

@@ -24,13 +24,15 @@ const (
 
 var errLongGreeting = errors.New("it says more than 256 KiB to a new connection, which is none of PostgreSQL's")
 
-// boundGreeting lets a connection read no more than that before it is handed over.
-func boundGreeting(cfg *pgconn.Config) {
+// Bounded is a copy of a configuration whose connections read no more than that before they are handed over.
+func Bounded(cfg *pgconn.Config) *pgconn.Config {
+	cfg = cfg.Copy()
 	cfg.BuildFrontend = func(r io.Reader, w io.Writer) *pgproto3.Frontend {
 		f := pgproto3.NewFrontend(&greetingReader{r, maxGreetingBytes}, w)
 		f.SetMaxBodyLen(maxGreetingBytes)
 		return f
 	}
+	return cfg
 }
 
 // greetingReader fails when what it may read is used up.

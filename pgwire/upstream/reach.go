@@ -58,7 +58,7 @@ func troubleOf(err error, ownUser bool) string {
 	}
 	told, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok || told.Code == "57P03" || told.Code == "53300" || ownUser && strings.HasPrefix(told.Code, "28") {
-		return explain(err)
+		return Explain(err)
 	}
 	return ""
 }

@@ -76,11 +76,10 @@ func (u *Server) remember(c *Login, g Greeting) {
 
 // configFor is how a connection to a database is opened, unless the configuration names another.
 func (u *Server) configFor(database string) *pgconn.Config {
-	cfg := u.Config.Copy()
+	cfg := Bounded(u.Config)
 	if !u.FixedDatabase {
 		cfg.Database = database
 	}
-	boundGreeting(cfg)
 	return cfg
 }
 

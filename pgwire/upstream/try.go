@@ -62,12 +62,12 @@ func (u *Server) faultOfURL(err error) error {
 	if !ofURL {
 		return nil
 	}
-	return errors.New(explain(told))
+	return errors.New(Explain(told))
 }
 
-// explain says what went wrong with a question of the proxy's own, without the names and
+// Explain says what went wrong with a question of the proxy's own, without the names and
 // addresses of the configuration.
-func explain(err error) string {
+func Explain(err error) string {
 	if told, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return strings.TrimSpace(told.Message) + " (SQLSTATE " + told.Code + ")"
 	}

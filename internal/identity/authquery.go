@@ -1,4 +1,4 @@
-package upstream
+package identity
 
 import (
 	"context"
@@ -8,11 +8,9 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
-
-	"raisinproxy/pgwire/auth"
 )
 
-// AuthQuery looks up users in the upstream, so that an existing PostgreSQL needs no
+// AuthQuery looks up users in a PostgreSQL, so that an existing PostgreSQL needs no
 // second list of passwords. It keeps one connection and is safe for concurrent use.
 type AuthQuery struct {
 	config *pgconn.Config
@@ -34,16 +32,15 @@ const lookUpTimeout = 10 * time.Second
 //	SELECT rolname, CASE WHEN rolvaliduntil < now() THEN NULL ELSE rolpassword END
 //	FROM pg_catalog.pg_authid WHERE rolname = $1 AND rolcanlogin
 //
+// config bounds what the server may say to a new connection, as [raisinproxy/pgwire/upstream.Bounded] does.
 // Close it in the end.
 func NewAuthQuery(config *pgconn.Config, query string) *AuthQuery {
-	config = config.Copy()
-	boundGreeting(config)
 	return &AuthQuery{config: config, query: query, turn: make(chan struct{}, 1)}
 }
 
 // Lookup finds a user; nil if there is none of this name. Its errors are about the
-// upstream, or about a verifier that cannot be used, and quote no secret.
-func (q *AuthQuery) Lookup(ctx context.Context, name string) (*auth.User, error) {
+// server, or about a verifier that cannot be used, and quote no secret.
+func (q *AuthQuery) Lookup(ctx context.Context, name string) (*User, error) {
 	secret, err := q.secretOf(ctx, name)
 	if err != nil {
 		return nil, fmt.Errorf("auth_query: %w", err)
@@ -51,7 +48,7 @@ func (q *AuthQuery) Lookup(ctx context.Context, name string) (*auth.User, error)
 	if secret == nil {
 		return nil, nil
 	}
-	return auth.NewUser(name, string(secret))
+	return NewUser(name, string(secret))
 }
 
 // secretOf is ask, on a connection that lives, when nobody else uses it.
@@ -101,7 +98,7 @@ func (q *AuthQuery) Try(ctx context.Context) error {
 	}
 	switch {
 	case err != nil:
-		return errors.New(explain(err))
+		return err
 	case found != nil:
 		return errors.New("the query has an answer for a user who does not exist")
 	}

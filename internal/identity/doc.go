@@ -1,4 +1,4 @@
-// Package auth decides who a client is. It does no I/O: the front end moves the
+// Package identity decides who a client is. An exchange does no I/O: the front end moves the
 // bytes, this package says what to send and judges what came back.
 //
 //	x := policy.Begin(user, channel, nil)
@@ -23,6 +23,9 @@
 //	saslprep.go  the form of a password that is hashed
 //	users.go     the users file
 //	cert.go      client certificates, and whose they are
+//	authquery.go users that a PostgreSQL knows. A role that is expired is kept out by the
+//	             operator's query: see auth_query in docs/operations.md
+//	throttle.go  whose turn it is to be judged, when others of its network failed
 //
 // Messages, details and SQLSTATEs are PostgreSQL's: auth.c, auth-sasl.c and
 // auth-scram.c of release 15, and the tests compare them with a running server.
@@ -35,4 +38,4 @@
 // refuses; it takes a nonce of any bytes; its errors do not tell what was
 // malformed, so that the details that PostgreSQL sends could not be sent; and they
 // quote the client's message, which may carry what must not be logged.
-package auth
+package identity

@@ -1,4 +1,4 @@
-package auth
+package identity
 
 import (
 	"bytes"
@@ -114,7 +114,7 @@ func quote(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"
 func (u *User) String() string { return u.Name }
 
 // GoString shows the name only.
-func (u *User) GoString() string { return fmt.Sprintf("auth.User(%q)", u.Name) }
+func (u *User) GoString() string { return fmt.Sprintf("identity.User(%q)", u.Name) }
 
 // credential is what to check a connection of this name against. The error, if any,
 // is why it must fail in the end.

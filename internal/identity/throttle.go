@@ -1,4 +1,4 @@
-package login
+package identity
 
 import (
 	"context"
@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// throttle slows down clients that fail to log in again and again, by network. The attempts of
+// Throttle slows down clients that fail to log in again and again, by network. The attempts of
 // all connections of one network take turns: one is judged after the other, and each waits
 // before it is judged once there were failures. So a thousand connections try no more
 // passwords than one does. An attempt waits whether it will succeed or not, so that the
 // wait says nothing. It takes its turn with its proof in hand: a client that sends none
 // holds nobody up. It is safe for concurrent use; the zero value is ready.
-type throttle struct {
+type Throttle struct {
 	mu       sync.Mutex
 	networks map[netip.Addr]*attempts
 }
@@ -44,8 +44,8 @@ const (
 	maxNetworks = 10000
 )
 
-// free gives the turn at once, if nobody has it and nothing makes this network wait.
-func (t *throttle) free(from netip.Addr) (done func(), ok bool) {
+// Free gives the turn at once, if nobody has it and nothing makes this network wait.
+func (t *Throttle) Free(from netip.Addr) (done func(), ok bool) {
 	now := time.Now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -58,9 +58,9 @@ func (t *throttle) free(from netip.Addr) (done func(), ok bool) {
 	return t.done(from, a), true
 }
 
-// turn waits until it is an attempt's turn, and then as long as the failures of its network
+// Turn waits until it is an attempt's turn, and then as long as the failures of its network
 // make it wait. Without an error the attempt is to be judged now, and done called then.
-func (t *throttle) turn(ctx context.Context, from netip.Addr) (done func(), err error) {
+func (t *Throttle) Turn(ctx context.Context, from netip.Addr) (done func(), err error) {
 	a := t.enter(from)
 	select {
 	case a.turn <- struct{}{}:
@@ -85,7 +85,7 @@ func (t *throttle) turn(ctx context.Context, from netip.Addr) (done func(), err 
 	}
 }
 
-func (t *throttle) enter(from netip.Addr) *attempts {
+func (t *Throttle) enter(from netip.Addr) *attempts {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	a := t.of(from, time.Now())
@@ -94,14 +94,14 @@ func (t *throttle) enter(from netip.Addr) *attempts {
 }
 
 // done gives the turn to the next.
-func (t *throttle) done(from netip.Addr, a *attempts) func() {
+func (t *Throttle) done(from netip.Addr, a *attempts) func() {
 	return func() {
 		<-a.turn
 		t.leave(from, a)
 	}
 }
 
-func (t *throttle) leave(from netip.Addr, a *attempts) {
+func (t *Throttle) leave(from netip.Addr, a *attempts) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if a.present--; a.present == 0 && a.at(time.Now()) < 1 {
@@ -110,7 +110,7 @@ func (t *throttle) leave(from netip.Addr, a *attempts) {
 }
 
 // delay is how long the next attempt of a network waits.
-func (t *throttle) delay(from netip.Addr, now time.Time) time.Duration {
+func (t *Throttle) delay(from netip.Addr, now time.Time) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	a := t.networks[from]
@@ -132,8 +132,8 @@ func (f failures) delay(now time.Time) time.Duration {
 	return min(d, longestDelay)
 }
 
-// failed notes a failure.
-func (t *throttle) failed(from netip.Addr, now time.Time) {
+// Failed notes a failure.
+func (t *Throttle) Failed(from netip.Addr, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	a := t.of(from, now)
@@ -141,7 +141,7 @@ func (t *throttle) failed(from netip.Addr, now time.Time) {
 }
 
 // of finds the attempts of a network, or begins to note them.
-func (t *throttle) of(from netip.Addr, now time.Time) *attempts {
+func (t *Throttle) of(from netip.Addr, now time.Time) *attempts {
 	if a := t.networks[from]; a != nil {
 		return a
 	}
@@ -155,7 +155,7 @@ func (t *throttle) of(from netip.Addr, now time.Time) *attempts {
 
 // forget drops those who have not failed for long, or everybody if there are none. Those
 // who have attempts under way stay: there are no more than connections.
-func (t *throttle) forget(now time.Time) {
+func (t *Throttle) forget(now time.Time) {
 	kept, present := map[netip.Addr]*attempts{}, map[netip.Addr]*attempts{}
 	for from, a := range t.networks {
 		if a.present > 0 {
@@ -181,8 +181,8 @@ func (f failures) at(now time.Time) float64 {
 	return n
 }
 
-// networkOf is whom an address stands for: of IPv6 everybody has a whole /64.
-func networkOf(a net.Addr) netip.Addr {
+// NetworkOf is whom an address stands for: of IPv6 everybody has a whole /64.
+func NetworkOf(a net.Addr) netip.Addr {
 	tcp, ok := a.(*net.TCPAddr)
 	if !ok {
 		return netip.Addr{}

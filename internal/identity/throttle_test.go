@@ -1,4 +1,4 @@
-package login
+package identity
 
 import (
 	"context"
@@ -13,13 +13,13 @@ import (
 )
 
 func TestThrottle(t *testing.T) {
-	var th throttle
+	var th Throttle
 	now := time.Date(2026, time.November, 29, 12, 0, 0, 0, time.UTC)
 	here, there := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
 	var delays []time.Duration
 	for range 12 {
 		delays = append(delays, th.delay(here, now))
-		th.failed(here, now)
+		th.Failed(here, now)
 	}
 	for i, want := range []int64{0, 0, 0, 0, 0, 100, 200, 400, 800, 1600, 3000, 3000} {
 		if got := delays[i].Milliseconds(); got != want {
@@ -39,12 +39,12 @@ func TestThrottle(t *testing.T) {
 
 // TestThrottleIsBounded: a flood from everywhere takes no more than its room.
 func TestThrottleIsBounded(t *testing.T) {
-	var th throttle
+	var th Throttle
 	now := time.Date(2026, time.November, 29, 12, 0, 0, 0, time.UTC)
 	address := netip.MustParseAddr("10.0.0.0")
 	for range 3 * maxNetworks {
 		address = address.Next()
-		th.failed(address, now)
+		th.Failed(address, now)
 		if len(th.networks) > maxNetworks {
 			t.Fatalf("%d addresses are remembered", len(th.networks))
 		}
@@ -58,11 +58,11 @@ func TestNetworkOf(t *testing.T) {
 		"[2001:db8:1:2:3:4:5:6]:5": "2001:db8:1:2::",
 	} {
 		tcp := net.TCPAddrFromAddrPort(netip.MustParseAddrPort(address))
-		if got := networkOf(tcp); got.String() != want {
+		if got := NetworkOf(tcp); got.String() != want {
 			t.Errorf("%s: %s, want %s", address, got, want)
 		}
 	}
-	if got := networkOf(&net.UnixAddr{}); got.IsValid() {
+	if got := NetworkOf(&net.UnixAddr{}); got.IsValid() {
 		t.Errorf("of a socket in the file system: %s", got)
 	}
 }
@@ -73,7 +73,7 @@ func TestManyAttemptsAtOnce(t *testing.T) {
 	for connections, want := range map[int]int{1: 12, 900: 12} {
 		t.Run(strconv.Itoa(connections), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var th throttle
+				var th Throttle
 				here, there := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
 				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 				defer cancel()
@@ -82,19 +82,19 @@ func TestManyAttemptsAtOnce(t *testing.T) {
 				for range connections {
 					group.Go(func() {
 						for {
-							done, err := th.turn(ctx, here)
+							done, err := th.Turn(ctx, here)
 							if err != nil {
 								return
 							}
 							judged.Add(1)
-							th.failed(here, time.Now())
+							th.Failed(here, time.Now())
 							done()
 						}
 					})
 				}
 				synctest.Wait()
 				began := time.Now()
-				done, err := th.turn(ctx, there)
+				done, err := th.Turn(ctx, there)
 				if err != nil || time.Since(began) != 0 {
 					t.Errorf("an attempt from elsewhere waited %v: %v", time.Since(began), err)
 				}
@@ -116,14 +116,14 @@ func TestManyAttemptsAtOnce(t *testing.T) {
 // looked at again when its wait is over.
 func TestFailuresCountWhileAnAttemptWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var th throttle
+		var th Throttle
 		here := netip.MustParseAddr("192.0.2.1")
 		for range freeFailures {
-			th.failed(here, time.Now())
+			th.Failed(here, time.Now())
 		}
 		began := time.Now()
-		time.AfterFunc(firstDelay/2, func() { th.failed(here, time.Now()) })
-		done, err := th.turn(t.Context(), here)
+		time.AfterFunc(firstDelay/2, func() { th.Failed(here, time.Now()) })
+		done, err := th.Turn(t.Context(), here)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,19 +137,19 @@ func TestFailuresCountWhileAnAttemptWaits(t *testing.T) {
 // TestAttemptThatLeavesTheQueue: one that goes away holds nobody up, whenever it goes.
 func TestAttemptThatLeavesTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var th throttle
+		var th Throttle
 		here := netip.MustParseAddr("192.0.2.1")
-		first, err := th.turn(t.Context(), here)
+		first, err := th.Turn(t.Context(), here)
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, leave := context.WithCancel(t.Context())
 		var left, next error
-		go func() { _, left = th.turn(ctx, here) }()
+		go func() { _, left = th.Turn(ctx, here) }()
 		synctest.Wait()
 		go func() {
 			var done func()
-			if done, next = th.turn(t.Context(), here); next == nil {
+			if done, next = th.Turn(t.Context(), here); next == nil {
 				done()
 			}
 		}()
