@@ -186,7 +186,7 @@ func startServer(t testing.TB, options map[string]string) *testServer {
 			TLS:        func() *tls.Config { return config },
 			RequireTLS: options["require_tls"] == "on",
 		},
-		Functions:       sqlfuncs.NewService(locks, maxTTL),
+		Functions:       sqlfuncs.NewService(locks, sqlfuncs.Limits{TTL: maxTTL, Wait: maxTTL}),
 		Version:         "test",
 		Now:             s.clock.Wall,
 		ShutdownTimeout: 5 * time.Second,
@@ -377,11 +377,11 @@ func (b *faultyBackend) meet(ctx context.Context) error {
 	return faults[next]
 }
 
-func (b *faultyBackend) Acquire(ctx context.Context, scope backend.Scope, key string, ttl time.Duration) (backend.Grant, error) {
+func (b *faultyBackend) Acquire(ctx context.Context, scope backend.Scope, key string, r backend.Request) (backend.Grant, error) {
 	if err := b.meet(ctx); err != nil {
 		return backend.Grant{}, err
 	}
-	return b.Backend.Acquire(ctx, scope, key, ttl)
+	return b.Backend.Acquire(ctx, scope, key, r)
 }
 
 func (b *faultyBackend) Claim(ctx context.Context, scope backend.Scope, pool string, n, capacity int64) (backend.Claimed, error) {

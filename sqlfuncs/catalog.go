@@ -24,9 +24,15 @@ type Arg struct {
 	Type datum.Type // text or bigint
 	// Min is the smallest allowed value of a bigint.
 	Min int64
-	// isTTL marks a lease length in milliseconds, which the server caps.
-	isTTL bool
+	// Default is what a call has that leaves the argument out; nil: it has to be there.
+	Default *datum.Datum
+	// isWait marks how long a call may wait in line, in milliseconds.
+	isWait bool
 }
+
+// MayWait says whether the value makes a call wait in line that can have its turn at once
+// otherwise.
+func (a *Arg) MayWait(v datum.Datum) bool { return a.isWait && (v.Null || v.Int > 0) }
 
 // Column is one column of a function's result in FROM.
 type Column struct {
@@ -78,8 +84,8 @@ var Functions = []*Function{
 	},
 	{
 		Name:    "raisin_lock_acquire",
-		Comment: "Takes a lease lock for ttl_ms milliseconds and returns its fencing token.",
-		Args:    []Arg{textArg("key"), ttlArg()},
+		Comment: "Takes a lease lock for ttl_ms milliseconds and returns its fencing token; waits in line for it up to wait_ms milliseconds.",
+		Args:    []Arg{textArg("key"), ttlArg(), waitArg()},
 		Columns: []Column{{"acquired", datum.Bool}, {"key", datum.Text}, {"token", datum.Int8}, {"expires_at_ms", datum.Int8}},
 		eval:    acquire,
 		effect:  takesLease,
@@ -106,7 +112,12 @@ const minInt64 = -1 << 63
 
 func textArg(name string) Arg                { return Arg{Name: name, Type: datum.Text} }
 func bigintArg(name string, least int64) Arg { return Arg{Name: name, Type: datum.Int8, Min: least} }
-func ttlArg() Arg                            { return Arg{Name: "ttl_ms", Type: datum.Int8, Min: 1, isTTL: true} }
+func ttlArg() Arg                            { return bigintArg("ttl_ms", 1) }
+
+func waitArg() Arg {
+	none := datum.OfInt(0)
+	return Arg{Name: "wait_ms", Type: datum.Int8, Default: &none, isWait: true}
+}
 
 // byName finds a function by its exact, folded name. It is complete before any
 // init function runs and only read afterwards.

@@ -15,6 +15,7 @@ import (
 type Effect struct {
 	fn    *Function
 	scope backend.Scope
+	user  string
 	name  string // of the key or the pool
 	// amount is the token of a lease, or a number of units.
 	amount int64
@@ -60,7 +61,7 @@ func EffectOf(c *Caller, f *Function, args []datum.Datum, row *Row) (e Effect, o
 	if f.Columns[0].Type == datum.Bool && !row[0].Bool() {
 		return Effect{}, false
 	}
-	e = Effect{fn: f, scope: c.Scope, name: args[0].Str}
+	e = Effect{fn: f, scope: c.Scope, user: c.User, name: args[0].Str}
 	if f.effect.column != none {
 		e.amount = row[f.effect.column].Int
 	} else {
@@ -88,7 +89,7 @@ func (s *Service) Undo(ctx context.Context, e *Effect) error {
 }
 
 func releaseLease(ctx context.Context, b backend.Backend, e *Effect) error {
-	_, err := b.Release(ctx, e.scope, e.name, e.amount)
+	_, err := b.Release(ctx, e.scope, e.name, backend.Proof{Token: e.amount, User: e.user})
 	return err
 }
 

@@ -32,44 +32,27 @@ func (c *Caller) Named() bool { return c.User != "" && c.User != Anonymous }
 // Service evaluates calls. It is safe for concurrent use.
 type Service struct {
 	backend backend.Backend // nil: the locks subsystem is disabled
-	maxTTL  time.Duration
-	leases  *leaseCount // the backend, if the leases of a user are limited; else nil
+	limits  Limits
+}
+
+// Limits bound the times that calls may ask for. What is longer is capped, with a notice.
+type Limits struct {
+	TTL  time.Duration // of a lease
+	Wait time.Duration // in line
 }
 
 // NewService makes a service on b, or one that refuses every call if b is nil.
-// Leases are capped to maxTTL.
-func NewService(b backend.Backend, maxTTL time.Duration) *Service {
-	return &Service{backend: b, maxTTL: maxTTL}
+func NewService(b backend.Backend, limits Limits) *Service {
+	return &Service{backend: b, limits: limits}
 }
 
-// LimitLeases lets each user have at most so many live leases of this service; 0: any
-// number. It is to be called before the first call.
-func (s *Service) LimitLeases(perUser int) {
-	if s.backend != nil && perUser > 0 {
-		s.leases = newLeaseCount(s.backend, perUser)
-		s.backend = s.leases
-	}
-}
-
-// ForgetOver gives back the memory of what is counted for LimitLeases and over. No answer
-// depends on it.
-func (s *Service) ForgetOver() {
-	if s.leases != nil {
-		s.leases.forget(time.Now())
-	}
-}
-
-// Immediate says whether calls answer without waiting for anything outside this
-// process, so that an event loop may evaluate them inline.
+// Immediate says whether calls that do not wait in line answer without waiting for
+// anything outside this process, so that an event loop may evaluate them inline.
 func (s *Service) Immediate() bool {
 	if s.backend == nil {
 		return true
 	}
-	return immediate(s.backend)
-}
-
-func immediate(b backend.Backend) bool {
-	told, ok := b.(interface{ Immediate() bool })
+	told, ok := s.backend.(interface{ Immediate() bool })
 	return ok && told.Immediate()
 }
 
@@ -83,8 +66,8 @@ func (s *Service) Authorize(c *Caller, f *Function) error {
 }
 
 // Call evaluates one call and returns its row. Args are as declared: their count
-// and types have been resolved. notice receives at most one notice, which is to
-// be delivered whether or not the call succeeds.
+// and types have been resolved. notice receives at most one notice for each argument,
+// which are to be delivered whether or not the call succeeds.
 //
 // The error is a *pgerr.Error. If ctx ends, its cause is returned when it is one
 // too and nothing was applied.
@@ -130,24 +113,36 @@ type call struct {
 }
 
 // ttl reads a lease length, capped.
-func (c call) ttl(arg int) time.Duration {
+func (c call) ttl(arg int) time.Duration { return c.capped(arg, "ttl_ms", c.service.limits.TTL) }
+
+// wait reads how long a call may wait, capped.
+func (c call) wait(arg int) time.Duration { return c.capped(arg, "wait_ms", c.service.limits.Wait) }
+
+// capped reads a number of milliseconds, which must not be above a limit: that is [locks]
+// max_ and the argument's name.
+func (c call) capped(arg int, name string, most time.Duration) time.Duration {
 	ms := c.args[arg].Int
-	limit := c.service.maxTTL.Milliseconds()
+	limit := most.Milliseconds()
 	if ms > limit {
 		c.notice(&pgerr.Error{
 			Severity: pgerr.SeverityNotice,
 			Code:     codes.SuccessfulCompletion,
-			Message:  fmt.Sprintf("ttl_ms is above the limit of this server and was capped to %d", limit),
-			Hint:     "The limit is max_ttl_ms in [locks] of the server config.",
+			Message:  fmt.Sprintf("%s is above the limit of this server and was capped to %d", name, limit),
+			Hint:     fmt.Sprintf("The limit is max_%s in [locks] of the server config.", name),
 		})
 		ms = limit
 	}
 	return time.Duration(ms) * time.Millisecond
 }
 
+// proof is what the caller shows of the lease whose token an argument is.
+func (c call) proof(token int) backend.Proof {
+	return backend.Proof{Token: c.args[token].Int, User: c.caller.User}
+}
+
 func acquire(ctx context.Context, c call) (Row, error) {
 	key := c.args[0]
-	grant, err := c.service.acquire(ctx, c.caller, key.Str, c.ttl(1))
+	grant, err := c.service.backend.Acquire(ctx, c.caller.Scope, key.Str, backend.Request{TTL: c.ttl(1), Wait: c.wait(2), User: c.caller.User})
 	if err != nil {
 		return Row{}, err
 	}
@@ -157,20 +152,13 @@ func acquire(ctx context.Context, c call) (Row, error) {
 	return Row{datum.OfBool(true), key, datum.OfInt(grant.Token), datum.OfInt(grant.ExpiresAt.UnixMilli())}, nil
 }
 
-func (s *Service) acquire(ctx context.Context, c *Caller, key string, ttl time.Duration) (backend.Grant, error) {
-	if s.leases != nil {
-		return s.leases.acquireFor(ctx, c.User, c.Scope, key, ttl)
-	}
-	return s.backend.Acquire(ctx, c.Scope, key, ttl)
-}
-
 func release(ctx context.Context, c call) (Row, error) {
-	released, err := c.service.backend.Release(ctx, c.caller.Scope, c.args[0].Str, c.args[1].Int)
+	released, err := c.service.backend.Release(ctx, c.caller.Scope, c.args[0].Str, c.proof(1))
 	return Row{datum.OfBool(released)}, err
 }
 
 func renew(ctx context.Context, c call) (Row, error) {
-	renewed, err := c.service.backend.Renew(ctx, c.caller.Scope, c.args[0].Str, c.args[1].Int, c.ttl(2))
+	renewed, err := c.service.backend.Renew(ctx, c.caller.Scope, c.args[0].Str, c.proof(1), c.ttl(2))
 	return Row{datum.OfBool(renewed)}, err
 }
 
@@ -213,6 +201,12 @@ func translate(ctx context.Context, f *Function, args []datum.Datum, err error) 
 	case errors.Is(err, backend.ErrTooManyPools):
 		return fail(pgerr.Newf(codes.ConfigurationLimitExceeded, "pool \"%s\" was not made: there are as many pools as one tenant may have", args[0].Str).
 			WithHint("The limit is max_pools_per_tenant in [locks] of the server config."))
+	case errors.Is(err, backend.ErrTooManyLeases):
+		return fail(pgerr.Newf(codes.ConfigurationLimitExceeded, "lock \"%s\" was not taken: the user has as many locks as one user may have", args[0].Str).
+			WithHint("The limit is max_leases_per_user in [locks] of the server config."))
+	case errors.Is(err, backend.ErrTooManyWaiters):
+		return fail(pgerr.Newf(codes.InsufficientResources, "too many sessions wait for lock \"%s\"", args[0].Str).
+			WithHint("The limit is max_waiters_per_key in [locks] of the server config."))
 	case errors.Is(err, backend.ErrCountOverflow):
 		return fail(pgerr.Newf(codes.NumericValueOutOfRange, "remaining units of pool \"%s\" would pass %d", args[0].Str, math.MaxInt64))
 	case errors.Is(err, backend.ErrPaused):

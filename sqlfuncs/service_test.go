@@ -29,16 +29,16 @@ func (r *recorder) note(format string, args ...any) error {
 	return r.err
 }
 
-func (r *recorder) Acquire(_ context.Context, s backend.Scope, key string, ttl time.Duration) (backend.Grant, error) {
-	return backend.Grant{Acquired: true, Token: 7, ExpiresAt: time.UnixMilli(99)}, r.note("acquire %v %s %v", s, key, ttl)
+func (r *recorder) Acquire(_ context.Context, s backend.Scope, key string, q backend.Request) (backend.Grant, error) {
+	return backend.Grant{Acquired: true, Token: 7, ExpiresAt: time.UnixMilli(99)}, r.note("acquire %v %s %v", s, key, q)
 }
 
-func (r *recorder) Release(_ context.Context, s backend.Scope, key string, token int64) (bool, error) {
-	return true, r.note("release %v %s %d", s, key, token)
+func (r *recorder) Release(_ context.Context, s backend.Scope, key string, p backend.Proof) (bool, error) {
+	return true, r.note("release %v %s %v", s, key, p)
 }
 
-func (r *recorder) Renew(_ context.Context, s backend.Scope, key string, token int64, ttl time.Duration) (bool, error) {
-	return true, r.note("renew %v %s %d %v", s, key, token, ttl)
+func (r *recorder) Renew(_ context.Context, s backend.Scope, key string, p backend.Proof, ttl time.Duration) (bool, error) {
+	return true, r.note("renew %v %s %v %v", s, key, p, ttl)
 }
 
 func (r *recorder) Claim(_ context.Context, s backend.Scope, pool string, n, capacity int64) (backend.Claimed, error) {
@@ -83,9 +83,9 @@ func TestNamedUserRule(t *testing.T) {
 				store := &recorder{}
 				var service *sqlfuncs.Service
 				if b == nil {
-					service = sqlfuncs.NewService(nil, time.Minute)
+					service = sqlfuncs.NewService(nil, sqlfuncs.Limits{TTL: time.Minute, Wait: time.Minute})
 				} else {
-					service = sqlfuncs.NewService(store, time.Minute)
+					service = sqlfuncs.NewService(store, sqlfuncs.Limits{TTL: time.Minute, Wait: time.Minute})
 				}
 				caller := sqlfuncs.Caller{User: user}
 				_, err := service.Call(t.Context(), &caller, f, make([]datum.Datum, len(f.Args)), ignore)
@@ -101,7 +101,7 @@ func TestNamedUserRule(t *testing.T) {
 				}
 			}
 		}
-		service := sqlfuncs.NewService(&recorder{}, time.Minute)
+		service := sqlfuncs.NewService(&recorder{}, sqlfuncs.Limits{TTL: time.Minute, Wait: time.Minute})
 		if _, err := service.Call(t.Context(), &alice, f, goodArgs(f), ignore); err != nil {
 			t.Errorf("%s as alice: %v", f.Name, err)
 		}
@@ -109,7 +109,7 @@ func TestNamedUserRule(t *testing.T) {
 }
 
 func TestDisabled(t *testing.T) {
-	service := sqlfuncs.NewService(nil, time.Minute)
+	service := sqlfuncs.NewService(nil, sqlfuncs.Limits{TTL: time.Minute, Wait: time.Minute})
 	for _, f := range sqlfuncs.Functions {
 		_, err := service.Call(t.Context(), &alice, f, make([]datum.Datum, len(f.Args)), ignore)
 		if code(err) != "55000" || pgerr.From(err).Message != "Locks subsystem disabled. Enable [locks] in server config." {
@@ -135,7 +135,7 @@ func TestBoundsReachNoBackend(t *testing.T) {
 				store := &recorder{}
 				args := goodArgs(f)
 				args[i] = value
-				_, err := sqlfuncs.NewService(store, time.Minute).Call(t.Context(), &alice, f, args, ignore)
+				_, err := sqlfuncs.NewService(store, sqlfuncs.Limits{TTL: time.Minute, Wait: time.Minute}).Call(t.Context(), &alice, f, args, ignore)
 				if code(err) != want || !strings.Contains(err.Error(), `"`+a.Name+`"`) {
 					t.Errorf("%s(%s): got %v, want %s that names the argument", f.Name, a.Name, err, want)
 				}
@@ -161,14 +161,14 @@ func TestLeaseIsCapped(t *testing.T) {
 	} {
 		store := &recorder{}
 		notices := 0
-		args := []datum.Datum{datum.OfText("k"), datum.OfInt(test.ttl)}
-		_, err := sqlfuncs.NewService(store, time.Minute).Call(t.Context(), &alice, acquire, args, func(n *pgerr.Error) {
+		args := []datum.Datum{datum.OfText("k"), datum.OfInt(test.ttl), datum.OfInt(0)}
+		_, err := sqlfuncs.NewService(store, sqlfuncs.Limits{TTL: time.Minute, Wait: time.Minute}).Call(t.Context(), &alice, acquire, args, func(n *pgerr.Error) {
 			notices++
 			if n.Severity != pgerr.SeverityNotice {
 				t.Errorf("severity %s", n.Severity)
 			}
 		})
-		if want := "acquire {t r b} k " + test.want; err != nil || len(store.calls) != 1 || store.calls[0] != want || notices != test.notices {
+		if want := "acquire {t r b} k {" + test.want + " 0s alice}"; err != nil || len(store.calls) != 1 || store.calls[0] != want || notices != test.notices {
 			t.Errorf("ttl %d: %v, %v, %d notices", test.ttl, store.calls, err, notices)
 		}
 	}
@@ -205,7 +205,7 @@ func TestBackendErrors(t *testing.T) {
 		{ended, fmt.Errorf("%w: %w", backend.ErrInDoubt, context.Canceled), "40003"},
 		{ended, backend.ErrUnavailable, "58000"},
 	} {
-		service := sqlfuncs.NewService(&recorder{err: test.err}, time.Minute)
+		service := sqlfuncs.NewService(&recorder{err: test.err}, sqlfuncs.Limits{TTL: time.Minute, Wait: time.Minute})
 		row, err := service.Call(test.ctx, &alice, acquire, goodArgs(acquire), ignore)
 		if code(err) != test.want {
 			t.Errorf("%v: got %v, want %s", test.err, err, test.want)
@@ -227,7 +227,7 @@ func TestPoolsThatCannotBeCountedOnAreNamed(t *testing.T) {
 		{&backend.PoolValueError{Pool: "flight:AAA123", Value: "-3"}, `pool "flight:AAA123" has the value "-3", which is no count of units`, "operator"},
 		{&backend.LockValueError{Key: "flight:AAA123", Value: "ttl=-1"}, `lock "flight:AAA123" has "ttl=-1", which is no lease that was granted`, "operator"},
 	} {
-		service := sqlfuncs.NewService(&recorder{err: test.err}, time.Minute)
+		service := sqlfuncs.NewService(&recorder{err: test.err}, sqlfuncs.Limits{TTL: time.Minute, Wait: time.Minute})
 		args := goodArgs(claim)
 		args[0] = datum.OfText("flight:AAA123")
 		_, err := service.Call(t.Context(), &alice, claim, args, ignore)

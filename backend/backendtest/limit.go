@@ -16,6 +16,12 @@ var limitCases = []testCase{
 	{"a pool that sold nothing counts too", soldNothingCounts},
 	{"racing claims make no more pools than the limit", racingForPools},
 	{"racing first claims on one pool count once", racingForOnePool},
+
+	{"a lease beyond the limit is not granted", leaseBeyondLimit},
+	{"a lease that is over does not count", overDoesNotCount},
+	{"racing acquires get no more leases than the limit", racingForLeases},
+	{"a call that waits counts from when it joins the line", waitersCount},
+	{"a line that is full takes no more", fullLine},
 }
 
 // mustBeTooMany claims from a pool that may not be made, and sees that it was not.
@@ -97,4 +103,104 @@ func racingForOnePool(t testing.TB, s *store) {
 	s.mustClaim("p1", 1, 10, 9)
 	s.mustClaim("p2", 1, 10, 9)
 	s.mustBeTooMany("one more")
+}
+
+// mustHaveTooMany asks for a lease that a user may not have, and sees that it was not granted.
+func (s *store) mustHaveTooMany(user, key string) {
+	s.t.Helper()
+	r := backend.Request{TTL: s.units(100), User: user}
+	if g, err := s.client().Acquire(s.ctx, s.scope, key, r); !errors.Is(err, backend.ErrTooManyLeases) || g != (backend.Grant{}) {
+		s.t.Fatalf("Acquire(%q) by %s = %+v, %v; want ErrTooManyLeases", key, user, g, err)
+	}
+}
+
+// sameClient is the same store through one client: others may not know of its leases.
+func (s *store) sameClient() *store {
+	other := *s
+	other.Clients = s.Clients[:1]
+	return &other
+}
+
+func leaseBeyondLimit(_ testing.TB, s *store) {
+	s = s.sameClient()
+	var tokens []int64
+	for i := range MaxLeases {
+		tokens = append(tokens, s.mustAcquireAs("alice", strconv.Itoa(i), s.units(100)))
+	}
+	s.mustHaveTooMany("alice", "one more")
+	bobs := s.mustAcquireAs("bob", "one more", s.units(100))
+	s.mustReleaseAs("alice", "1", tokens[1])
+	s.mustNotReleaseAs("alice", "1", tokens[1])
+	s.mustAcquireAs("alice", "1", s.units(100))
+	s.mustHaveTooMany("alice", "again")
+	s.mustReleaseAs("bob", "one more", bobs)
+	s.mustHaveTooMany("alice", "one more")
+}
+
+func overDoesNotCount(_ testing.TB, s *store) {
+	s = s.sameClient()
+	renewed := s.mustAcquireAs("alice", "renewed", s.units(6))
+	for i := range MaxLeases - 1 {
+		s.mustAcquireAs("alice", strconv.Itoa(i), s.units(6))
+	}
+	if ok, err := s.client().Renew(s.ctx, s.scope, "renewed", backend.Proof{Token: renewed, User: "alice"}, s.units(100)); !ok || err != nil {
+		s.t.Fatalf("Renew = %v, %v", ok, err)
+	}
+	s.advance(7)
+	for i := range MaxLeases - 1 {
+		s.mustAcquireAs("alice", "next "+strconv.Itoa(i), s.units(100))
+	}
+	s.mustHaveTooMany("alice", "one more")
+}
+
+func racingForLeases(t testing.TB, s *store) {
+	s = s.sameClient()
+	var granted atomic.Int64
+	together(8*MaxLeases, func(i int) {
+		switch _, err := s.client().Acquire(s.ctx, s.scope, strconv.Itoa(i), backend.Request{TTL: s.units(1000), User: "alice"}); {
+		case err == nil:
+			granted.Add(1)
+		case !errors.Is(err, backend.ErrTooManyLeases):
+			t.Error(err)
+		}
+	})
+	if n := granted.Load(); n != MaxLeases {
+		t.Errorf("%d leases were granted, want %d", n, MaxLeases)
+	}
+}
+
+func waitersCount(_ testing.TB, s *store) {
+	s = s.sameClient()
+	bobs := s.mustAcquireAs("bob", "k", s.units(1000))
+	var gone []*waiting
+	for i := range MaxLeases - 1 {
+		s.mustAcquireAs("alice", strconv.Itoa(i), s.units(1000))
+	}
+	gone = append(gone, s.join("alice", "k", s.units(1000), s.units(1000)))
+	s.mustHaveTooMany("alice", "one more")
+	gone[0].cancel()
+	gone[0].mustEnd()
+	token := s.mustAcquireAs("alice", "one more", s.units(1000))
+	s.mustReleaseAs("alice", "one more", token)
+	again := s.join("alice", "k", s.units(1000), s.units(1000))
+	s.mustReleaseAs("bob", "k", bobs)
+	again.mustHave()
+	s.mustHaveTooMany("alice", "one more")
+}
+
+func fullLine(_ testing.TB, s *store) {
+	token := s.mustAcquireAs("alice", "k", s.units(1000))
+	var line []*waiting
+	for range MaxWaiters {
+		line = append(line, s.join("bob", "k", s.units(1000), s.units(1000)))
+	}
+	r := backend.Request{TTL: s.unit, Wait: s.units(1000), User: "carol"}
+	if _, err := s.client().Acquire(s.ctx, s.scope, "k", r); !errors.Is(err, backend.ErrTooManyWaiters) {
+		s.t.Fatalf("Acquire in a full line: %v, want ErrTooManyWaiters", err)
+	}
+	s.mustReleaseAs("alice", "k", token)
+	for _, w := range line {
+		s.mustReleaseAs("bob", "k", w.mustHave())
+	}
+	s.mustAcquireAs("carol", "k", s.unit)
 }

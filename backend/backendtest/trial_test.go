@@ -102,15 +102,15 @@ func TestAStalledScenarioIsTriedAgainWithTwiceTheUnit(t *testing.T) {
 // short is a backend whose leases are over at half their time.
 type short struct{ backend.Backend }
 
-func (b short) Acquire(ctx context.Context, scope backend.Scope, key string, ttl time.Duration) (backend.Grant, error) {
-	return b.Backend.Acquire(ctx, scope, key, ttl/2)
+func (b short) Acquire(ctx context.Context, scope backend.Scope, key string, r backend.Request) (backend.Grant, error) {
+	return b.Backend.Acquire(ctx, scope, key, backend.Request{TTL: r.TTL / 2})
 }
 
 // long is a backend whose leases last too long.
 type long struct{ backend.Backend }
 
-func (b long) Acquire(ctx context.Context, scope backend.Scope, key string, ttl time.Duration) (backend.Grant, error) {
-	return b.Backend.Acquire(ctx, scope, key, 4*ttl)
+func (b long) Acquire(ctx context.Context, scope backend.Scope, key string, r backend.Request) (backend.Grant, error) {
+	return b.Backend.Acquire(ctx, scope, key, backend.Request{TTL: 4 * r.TTL})
 }
 
 func TestAFaultIsToldAtOnceAlthoughTheMachineStalls(t *testing.T) {
@@ -173,8 +173,8 @@ func TestAGrantThatCameTooLateSaysNothing(t *testing.T) {
 	}
 }
 
-func (b slow) Acquire(_ context.Context, _ backend.Scope, _ string, ttl time.Duration) (backend.Grant, error) {
-	b.clock.Advance(ttl)
+func (b slow) Acquire(_ context.Context, _ backend.Scope, _ string, r backend.Request) (backend.Grant, error) {
+	b.clock.Advance(r.TTL)
 	return backend.Grant{}, fmt.Errorf("%w: the answer came after the end of the lease", backend.ErrUnavailable)
 }
 

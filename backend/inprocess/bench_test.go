@@ -3,6 +3,7 @@ package inprocess
 import (
 	"context"
 	"fmt"
+	"raisinproxy/backend"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -31,12 +32,12 @@ func BenchmarkAcquireRelease(b *testing.B) {
 	b.RunParallel(func(pb *testing.PB) {
 		ctx, key := context.Background(), fmt.Sprint("seat:", worker.Add(1))
 		for pb.Next() {
-			g, err := s.Acquire(ctx, scope, key, time.Hour)
+			g, err := s.Acquire(ctx, scope, key, backend.Request{TTL: time.Hour})
 			if err != nil || !g.Acquired {
 				b.Errorf("Acquire = %+v, %v", g, err)
 				return
 			}
-			if ok, _ := s.Release(ctx, scope, key, g.Token); !ok {
+			if ok, _ := s.Release(ctx, scope, key, backend.Proof{Token: g.Token}); !ok {
 				b.Error("Release is false")
 				return
 			}
@@ -52,7 +53,7 @@ func BenchmarkAcquireContended(b *testing.B) {
 	b.RunParallel(func(pb *testing.PB) {
 		ctx := context.Background()
 		for pb.Next() {
-			if g, err := s.Acquire(ctx, scope, "seat:14A", time.Hour); err != nil || g.Acquired {
+			if g, err := s.Acquire(ctx, scope, "seat:14A", backend.Request{TTL: time.Hour}); err != nil || g.Acquired {
 				b.Errorf("Acquire = %+v, %v", g, err)
 				return
 			}
@@ -67,9 +68,9 @@ func BenchmarkRenew(b *testing.B) {
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		ctx, key := context.Background(), fmt.Sprint("seat:", worker.Add(1))
-		g, _ := s.Acquire(ctx, scope, key, time.Hour)
+		g, _ := s.Acquire(ctx, scope, key, backend.Request{TTL: time.Hour})
 		for pb.Next() {
-			if ok, err := s.Renew(ctx, scope, key, g.Token, time.Hour); !ok || err != nil {
+			if ok, err := s.Renew(ctx, scope, key, backend.Proof{Token: g.Token}, time.Hour); !ok || err != nil {
 				b.Errorf("Renew = %v, %v", ok, err)
 				return
 			}
@@ -106,11 +107,11 @@ func BenchmarkAcquireAmong(b *testing.B) {
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				key := keys[i%len(keys)]
-				g, err := s.Acquire(ctx, scope, key, time.Minute)
+				g, err := s.Acquire(ctx, scope, key, backend.Request{TTL: time.Minute})
 				if err != nil || !g.Acquired {
 					b.Fatalf("Acquire = %+v, %v", g, err)
 				}
-				_, _ = s.Release(ctx, scope, key, g.Token)
+				_, _ = s.Release(ctx, scope, key, backend.Proof{Token: g.Token})
 			}
 		})
 	}

@@ -29,7 +29,7 @@ func fillAtOnce(t testing.TB, s *Store, leases, pools int) {
 			for i := int(next.Add(1)); i <= leases+pools; i = int(next.Add(1)) {
 				var err error
 				if i <= leases {
-					_, err = s.Acquire(context.Background(), scope, fmt.Sprintf("event:%08d", i), time.Hour)
+					_, err = s.Acquire(context.Background(), scope, fmt.Sprintf("event:%08d", i), backend.Request{TTL: time.Hour})
 				} else {
 					_, err = s.Claim(context.Background(), scope, fmt.Sprintf("seats:%08d", i-leases), 1, 100)
 				}

@@ -29,6 +29,9 @@ func (s *Store) beatUntilStopped(ctx context.Context) {
 		case <-s.watch.look:
 		}
 		_ = s.beat(ctx) // it has logged what is new
+		if s.leases != nil {
+			s.leases.forget(time.Now())
+		}
 	}
 }
 

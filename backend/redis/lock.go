@@ -12,13 +12,21 @@ import (
 
 // Acquire implements backend.Locker. Nothing is granted, with backend.ErrUnavailable, for some time after
 // Redis lost state or was another one; see package comment.
-func (s *Store) Acquire(ctx context.Context, scope backend.Scope, key string, ttl time.Duration) (backend.Grant, error) {
+func (s *Store) Acquire(ctx context.Context, scope backend.Scope, key string, r backend.Request) (backend.Grant, error) {
+	if s.leases == nil || r.User == "" {
+		return s.acquireInTime(ctx, scope, key, r)
+	}
+	return s.leases.counted(scope, key, r, func() (backend.Grant, error) { return s.acquireInTime(ctx, scope, key, r) })
+}
+
+// acquireInTime gives a lease that is not over when its holder is told of it.
+func (s *Store) acquireInTime(ctx context.Context, scope backend.Scope, key string, r backend.Request) (backend.Grant, error) {
 	const tries = 2
 	id := keyOf(s.opts.Namespace, lockKind, scope, key)
 	for range tries {
 		sent := time.Now()
-		grant, err := s.acquire(ctx, id, key, ttl)
-		if err != nil || !grant.Acquired || time.Since(sent) < ttl {
+		grant, err := s.acquire(ctx, id, key, r.TTL)
+		if err != nil || !grant.Acquired || time.Since(sent) < r.TTL {
 			return grant, err
 		}
 		// The holder counts from before it asked, so for it this lease is over already.
@@ -26,7 +34,7 @@ func (s *Store) Acquire(ctx context.Context, scope backend.Scope, key string, tt
 			return backend.Grant{}, fmt.Errorf("%w: a lease that came too late could not be released: %w", backend.ErrInDoubt, err)
 		}
 	}
-	return backend.Grant{}, fmt.Errorf("%w: the answer takes longer than the lease of %v", backend.ErrUnavailable, ttl)
+	return backend.Grant{}, fmt.Errorf("%w: the answer takes longer than the lease of %v", backend.ErrUnavailable, r.TTL)
 }
 
 func (s *Store) acquire(ctx context.Context, id, key string, ttl time.Duration) (backend.Grant, error) {
@@ -50,8 +58,12 @@ func (s *Store) acquire(ctx context.Context, id, key string, ttl time.Duration) 
 }
 
 // Release implements backend.Locker.
-func (s *Store) Release(ctx context.Context, scope backend.Scope, key string, token int64) (bool, error) {
-	return s.release(ctx, keyOf(s.opts.Namespace, lockKind, scope, key), key, token)
+func (s *Store) Release(ctx context.Context, scope backend.Scope, key string, p backend.Proof) (bool, error) {
+	released, err := s.release(ctx, keyOf(s.opts.Namespace, lockKind, scope, key), key, p.Token)
+	if released && s.leases != nil {
+		s.leases.released(scope, key)
+	}
+	return released, err
 }
 
 func (s *Store) release(ctx context.Context, id, key string, token int64) (bool, error) {
@@ -61,11 +73,15 @@ func (s *Store) release(ctx context.Context, id, key string, token int64) (bool,
 }
 
 // Renew implements backend.Locker.
-func (s *Store) Renew(ctx context.Context, scope backend.Scope, key string, token int64, ttl time.Duration) (bool, error) {
+func (s *Store) Renew(ctx context.Context, scope backend.Scope, key string, p backend.Proof, ttl time.Duration) (bool, error) {
 	id := keyOf(s.opts.Namespace, lockKind, scope, key)
-	return yes(s.doOnLock(ctx, key, call{script: renewScript, key: id, args: func(evidence) []any {
-		return []any{strconv.FormatInt(token, 10), milliseconds(ttl), milliseconds(s.watch.longest())}
+	renewed, err := yes(s.doOnLock(ctx, key, call{script: renewScript, key: id, args: func(evidence) []any {
+		return []any{strconv.FormatInt(p.Token, 10), milliseconds(ttl), milliseconds(s.watch.longest())}
 	}}))
+	if renewed && s.leases != nil {
+		s.leases.renewed(scope, key, ttl)
+	}
+	return renewed, err
 }
 
 // doOnLock is do, which refuses a lock with values that no script of ours writes. A lease that is too long may be that

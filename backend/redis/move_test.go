@@ -131,6 +131,10 @@ type aheadClock struct{ start time.Time }
 func (c aheadClock) Boot() time.Duration { return time.Since(c.start) }
 func (c aheadClock) Wall() time.Time     { return time.Now().AddDate(1, 0, 0) }
 
+func (c aheadClock) AfterFunc(at time.Duration, f func()) (stop func() bool) {
+	return time.AfterFunc(at-c.Boot(), f).Stop
+}
+
 // oddNames are those that JSON, UTF-8, Redis's patterns, hash tags or our own keys could take for something else.
 var oddNames = rapid.OneOf(
 	rapid.StringN(1, 12, 100),
@@ -155,13 +159,13 @@ func aFullStore(t *testing.T, seed int) (dir string, greatest int64) {
 		if _, err := s.Claim(t.Context(), in, called, 3, rapid.Int64Min(0).Example(i)); err != nil {
 			t.Fatal(err)
 		}
-		g, err := s.Acquire(t.Context(), in, called, time.Hour)
+		g, err := s.Acquire(t.Context(), in, called, backend.Request{TTL: time.Hour})
 		if err != nil {
 			t.Fatal(err)
 		}
 		greatest = max(greatest, g.Token)
 		if i%5 == 0 {
-			if ok, err := s.Release(t.Context(), in, called, g.Token); g.Acquired && (!ok || err != nil) {
+			if ok, err := s.Release(t.Context(), in, called, backend.Proof{Token: g.Token}); g.Acquired && (!ok || err != nil) {
 				t.Fatal(ok, err)
 			}
 		}
@@ -219,10 +223,10 @@ func TestMovingThereAndBack(t *testing.T) {
 				s := open(t, o)
 				mustAcquireAbove(t, s, "a lock of its own", greatest)
 				for k, token := range first.leases {
-					if g, err := s.Acquire(t.Context(), k.scope, k.name, time.Second); g.Acquired || err != nil {
+					if g, err := s.Acquire(t.Context(), k.scope, k.name, backend.Request{TTL: time.Second}); g.Acquired || err != nil {
 						t.Errorf("Acquire of %q, which is held: %+v, %v", k, g, err)
 					}
-					if ok, err := s.Renew(t.Context(), k.scope, k.name, token, time.Second); !ok || err != nil {
+					if ok, err := s.Renew(t.Context(), k.scope, k.name, backend.Proof{Token: token}, time.Second); !ok || err != nil {
 						t.Errorf("Renew of %q by its holder: %v, %v", k, ok, err)
 					}
 				}
@@ -254,7 +258,7 @@ func TestMovingThereAndBack(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				g, err := back.Acquire(t.Context(), scope, "another lock", time.Minute)
+				g, err := back.Acquire(t.Context(), scope, "another lock", backend.Request{TTL: time.Minute})
 				if err != nil || g.Token <= again.totals.GreatestToken {
 					t.Errorf("token %d, %v; the other store may have told %d", g.Token, err, again.totals.GreatestToken)
 				}
@@ -297,7 +301,7 @@ func TestASealedNamespaceRefusesEveryCall(t *testing.T) {
 				mustClaim(t, deaf, fmt.Sprint("p", i), 1, 10, 9)
 				held[i] = mustAcquire(t, deaf, fmt.Sprint("held", i), time.Hour)
 				free := fmt.Sprint("free", i)
-				if ok, err := deaf.Release(t.Context(), scope, free, mustAcquire(t, deaf, free, time.Hour)); !ok || err != nil {
+				if ok, err := deaf.Release(t.Context(), scope, free, backend.Proof{Token: mustAcquire(t, deaf, free, time.Hour)}); !ok || err != nil {
 					t.Fatal(ok, err)
 				}
 			}
@@ -309,11 +313,11 @@ func TestASealedNamespaceRefusesEveryCall(t *testing.T) {
 				_, err2 := deaf.Claim(t.Context(), scope, fmt.Sprint("new", i), 1, 10)
 				_, err3 := deaf.Restock(t.Context(), scope, fmt.Sprint("p", i), 1)
 				_, err4 := deaf.Restock(t.Context(), scope, fmt.Sprint("none", i), 1)
-				_, err5 := deaf.Acquire(t.Context(), scope, fmt.Sprint("held", i), time.Hour)
-				_, err6 := deaf.Acquire(t.Context(), scope, fmt.Sprint("free", i), time.Hour)
-				_, err7 := deaf.Acquire(t.Context(), scope, fmt.Sprint("new", i), time.Hour)
-				_, err8 := deaf.Renew(t.Context(), scope, fmt.Sprint("held", i), held[i], 2*time.Hour)
-				_, err9 := deaf.Release(t.Context(), scope, fmt.Sprint("held", i), held[i])
+				_, err5 := deaf.Acquire(t.Context(), scope, fmt.Sprint("held", i), backend.Request{TTL: time.Hour})
+				_, err6 := deaf.Acquire(t.Context(), scope, fmt.Sprint("free", i), backend.Request{TTL: time.Hour})
+				_, err7 := deaf.Acquire(t.Context(), scope, fmt.Sprint("new", i), backend.Request{TTL: time.Hour})
+				_, err8 := deaf.Renew(t.Context(), scope, fmt.Sprint("held", i), backend.Proof{Token: held[i]}, 2*time.Hour)
+				_, err9 := deaf.Release(t.Context(), scope, fmt.Sprint("held", i), backend.Proof{Token: held[i]})
 				for call, err := range []error{err1, err2, err3, err4, err5, err6, err7, err8, err9} {
 					if !errors.Is(err, backend.ErrMoved) || errors.Is(err, backend.ErrInDoubt) {
 						t.Errorf("call %d on key %d: %v, want ErrMoved", call, i, err)
@@ -343,7 +347,7 @@ func TestASealedNamespaceRefusesEveryCall(t *testing.T) {
 			if err := Reopen(t.Context(), second(t, o), "", nothing); err != nil {
 				t.Fatal(err)
 			}
-			if g, err := deaf.Acquire(t.Context(), scope, "new0", time.Hour); !errors.Is(err, backend.ErrUnavailable) {
+			if g, err := deaf.Acquire(t.Context(), scope, "new0", backend.Request{TTL: time.Hour}); !errors.Is(err, backend.ErrUnavailable) {
 				t.Errorf("Acquire of an unknown lock by a proxy that overslept it all: %+v, %v; want ErrUnavailable", g, err)
 			}
 			if c, err := deaf.Claim(t.Context(), scope, "new0", 1, 10); !errors.Is(err, backend.ErrUnavailable) {
@@ -385,7 +389,7 @@ func TestAnExportWhileProxiesSell(t *testing.T) {
 				case err != nil && !errors.Is(err, backend.ErrUnavailable):
 					t.Errorf("Claim: %v", err)
 				}
-				if g, err := s.Acquire(context.Background(), scope, fmt.Sprint("k", i), time.Millisecond*500); err == nil && g.Acquired {
+				if g, err := s.Acquire(context.Background(), scope, fmt.Sprint("k", i), backend.Request{TTL: time.Millisecond * 500}); err == nil && g.Acquired {
 					raise(&greatest, g.Token)
 				}
 			}
@@ -505,7 +509,7 @@ func TestAnInterruptedImport(t *testing.T) {
 				t.Errorf("Claim of %s amid an import = %+v, %v; want ErrMoved", pool, c, err)
 			}
 		}
-		if g, err := running.Acquire(t.Context(), scope, "k", time.Minute); !errors.Is(err, backend.ErrMoved) {
+		if g, err := running.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Minute}); !errors.Is(err, backend.ErrMoved) {
 			t.Errorf("Acquire amid an import = %+v, %v; want ErrMoved", g, err)
 		}
 		if err := importTo(t, o, other, true); err == nil {
@@ -560,7 +564,7 @@ func TestAnInterruptedImport(t *testing.T) {
 	mustClaim(t, running, "p1400", 1, 10, 5)
 	mustClaim(t, running, "new", 1, 10, 9)
 	mustAcquireAbove(t, running, "k", greatest)
-	if g, err := running.Acquire(t.Context(), scope, "held", time.Minute); g.Acquired || err != nil {
+	if g, err := running.Acquire(t.Context(), scope, "held", backend.Request{TTL: time.Minute}); g.Acquired || err != nil {
 		t.Errorf("Acquire of the lock that came with the file = %+v, %v", g, err)
 	}
 }
@@ -606,7 +610,7 @@ func TestAnImportGoesIntoAnEmptyNamespaceOnly(t *testing.T) {
 	}
 	mustImport(t, o, path, true)
 	eventually(t, "the import is served", func() bool {
-		g, err := s.Acquire(t.Context(), scope, "k", time.Minute) // its old lease is gone
+		g, err := s.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Minute}) // its old lease is gone
 		return err == nil && g.Acquired && g.Token > greatest
 	})
 	mustClaim(t, s, "p2", 1, 10, 4)

@@ -44,10 +44,10 @@ func linkedTo(t *testing.T, server *redistest.Server, timeout time.Duration) (*S
 func warm(t *testing.T, s *Store) {
 	t.Helper()
 	token := mustAcquire(t, s, "warm", time.Minute)
-	if ok, err := s.Renew(t.Context(), scope, "warm", token, time.Minute); !ok || err != nil {
+	if ok, err := s.Renew(t.Context(), scope, "warm", backend.Proof{Token: token}, time.Minute); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
-	if ok, err := s.Release(t.Context(), scope, "warm", token); !ok || err != nil {
+	if ok, err := s.Release(t.Context(), scope, "warm", backend.Proof{Token: token}); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	mustClaim(t, s, "warm", 1, 10, 9)
@@ -89,18 +89,18 @@ func everyOutcome(t *testing.T, s, other *Store, do func(call func())) {
 	var left int64
 	var err error
 
-	do(func() { grant, err = s.Acquire(t.Context(), scope, "k", time.Minute) })
+	do(func() { grant, err = s.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Minute}) })
 	if err != nil || !grant.Acquired {
 		t.Fatalf("Acquire = %+v, %v", grant, err)
 	}
-	if g, err := other.Acquire(t.Context(), scope, "k", time.Minute); err != nil || g.Acquired {
+	if g, err := other.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Minute}); err != nil || g.Acquired {
 		t.Fatalf("somebody else's Acquire = %+v, %v", g, err)
 	}
-	do(func() { ok, err = s.Renew(t.Context(), scope, "k", grant.Token, 2*time.Minute) })
+	do(func() { ok, err = s.Renew(t.Context(), scope, "k", backend.Proof{Token: grant.Token}, 2*time.Minute) })
 	if err != nil || !ok {
 		t.Fatalf("Renew = %v, %v", ok, err)
 	}
-	do(func() { ok, err = s.Release(t.Context(), scope, "k", grant.Token) })
+	do(func() { ok, err = s.Release(t.Context(), scope, "k", backend.Proof{Token: grant.Token}) })
 	if err != nil || !ok {
 		t.Fatalf("Release = %v, %v", ok, err)
 	}
@@ -172,11 +172,11 @@ func TestACopyOfARefusedAcquireGrantsNothingLater(t *testing.T) {
 	other := open(t, second(t, o))
 	token := mustAcquire(t, other, "k", time.Minute)
 	arrive := holdingBack(t, link, func() {
-		if g, err := s.Acquire(t.Context(), scope, "k", time.Minute); err != nil || g.Acquired {
+		if g, err := s.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Minute}); err != nil || g.Acquired {
 			t.Fatalf("Acquire of a held key = %+v, %v", g, err)
 		}
 	})
-	if ok, err := other.Release(t.Context(), scope, "k", token); !ok || err != nil {
+	if ok, err := other.Release(t.Context(), scope, "k", backend.Proof{Token: token}); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	arrive()
@@ -191,7 +191,7 @@ func TestACopyOfAReleasedAcquireGrantsNothingLater(t *testing.T) {
 	other := open(t, second(t, o))
 	var token int64
 	arrive := holdingBack(t, link, func() { token = mustAcquire(t, s, "k", time.Minute) })
-	if ok, err := s.Release(t.Context(), scope, "k", token); !ok || err != nil {
+	if ok, err := s.Release(t.Context(), scope, "k", backend.Proof{Token: token}); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	arrive()
@@ -255,7 +255,7 @@ func TestACopyOfAnEarlyAcquireGrantsNothingLater(t *testing.T) {
 	s.watch.state.Earliest, s.watch.state.Early = time.Now().Add(early).UnixMicro(), time.Now().Add(time.Hour)
 	s.watch.mu.Unlock()
 	arrive := holdingBack(t, link, func() {
-		if g, err := s.Acquire(t.Context(), scope, "k", time.Minute); !errors.Is(err, backend.ErrUnavailable) || g.Acquired {
+		if g, err := s.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Minute}); !errors.Is(err, backend.ErrUnavailable) || g.Acquired {
 			t.Fatalf("Acquire before its time = %+v, %v; want ErrUnavailable", g, err)
 		}
 	})
@@ -381,7 +381,9 @@ func cancelled[T any](t *testing.T, server *redistest.Server, link *redistest.Li
 
 func TestACancelledAcquireIsUndone(t *testing.T) {
 	s, server, link, _ := linked(t)
-	g, err := cancelled(t, server, link, func(ctx context.Context) (backend.Grant, error) { return s.Acquire(ctx, scope, "k", time.Minute) })
+	g, err := cancelled(t, server, link, func(ctx context.Context) (backend.Grant, error) {
+		return s.Acquire(ctx, scope, "k", backend.Request{TTL: time.Minute})
+	})
 	if !errors.Is(err, backend.ErrUnavailable) || !errors.Is(err, context.Canceled) || g.Acquired {
 		t.Fatalf("Acquire = %+v, %v; want ErrUnavailable and Canceled", g, err)
 	}
@@ -401,7 +403,9 @@ func TestACancelledClaimIsUndone(t *testing.T) {
 func TestACancelledReleaseThatWasAppliedIsInDoubt(t *testing.T) {
 	s, server, link, _ := linked(t)
 	token := mustAcquire(t, s, "k", time.Minute)
-	_, err := cancelled(t, server, link, func(ctx context.Context) (bool, error) { return s.Release(ctx, scope, "k", token) })
+	_, err := cancelled(t, server, link, func(ctx context.Context) (bool, error) {
+		return s.Release(ctx, scope, "k", backend.Proof{Token: token})
+	})
 	if !errors.Is(err, backend.ErrInDoubt) || !errors.Is(err, context.Canceled) {
 		t.Fatalf("Release: %v, want ErrInDoubt and Canceled", err)
 	}
@@ -424,13 +428,13 @@ func TestAnAcquireThatIsAnsweredAfterItsLeaseIsNotDelivered(t *testing.T) {
 	const ttl = 200 * time.Millisecond
 	link.Next(redistest.Rule{DelayAnswer: 2 * ttl})
 	sent := time.Now()
-	g, err := s.Acquire(t.Context(), scope, "k", ttl)
+	g, err := s.Acquire(t.Context(), scope, "k", backend.Request{TTL: ttl})
 	switch {
 	case err == nil && g.Acquired: // the second try came in time
 		if !g.ExpiresAt.After(sent.Add(2 * ttl)) {
 			t.Fatalf("the lease that was granted first was delivered: %+v", g)
 		}
-		if ok, err := s.Release(t.Context(), scope, "k", g.Token); !ok || err != nil {
+		if ok, err := s.Release(t.Context(), scope, "k", backend.Proof{Token: g.Token}); !ok || err != nil {
 			t.Fatalf("Release of it = %v, %v", ok, err)
 		}
 	case !errors.Is(err, backend.ErrUnavailable):
@@ -449,7 +453,7 @@ func TestALeaseThatIsNotDeliveredIsReleased(t *testing.T) {
 	for range 20 { // acquire, release, acquire, release, however often each is sent
 		link.Next(late)
 	}
-	if g, err := s.Acquire(t.Context(), scope, "k", ttl); !errors.Is(err, backend.ErrUnavailable) || g.Acquired {
+	if g, err := s.Acquire(t.Context(), scope, "k", backend.Request{TTL: ttl}); !errors.Is(err, backend.ErrUnavailable) || g.Acquired {
 		t.Fatalf("Acquire = %+v, %v; want ErrUnavailable", g, err)
 	}
 	link.Clear()
@@ -458,7 +462,7 @@ func TestALeaseThatIsNotDeliveredIsReleased(t *testing.T) {
 
 func TestAnAcquireThatIsAlwaysAnsweredTooLateIsUnavailable(t *testing.T) {
 	s, _, _, _ := linked(t)
-	g, err := s.Acquire(t.Context(), scope, "k", time.Nanosecond) // it takes longer than that to ask
+	g, err := s.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Nanosecond}) // it takes longer than that to ask
 	if !errors.Is(err, backend.ErrUnavailable) || g.Acquired {
 		t.Fatalf("Acquire = %+v, %v; want ErrUnavailable", g, err)
 	}
@@ -471,11 +475,11 @@ func TestARedisThatIsGoneIsAnOutageAndNeverContention(t *testing.T) {
 	token := mustAcquire(t, s, "k", time.Minute)
 	server.Kill()
 	for range 3 {
-		g, err := quick.Acquire(t.Context(), scope, "k", time.Minute)
+		g, err := quick.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Minute})
 		expectOutage(t, "Acquire", g.Acquired, err)
-		ok, err := quick.Renew(t.Context(), scope, "k", token, time.Minute)
+		ok, err := quick.Renew(t.Context(), scope, "k", backend.Proof{Token: token}, time.Minute)
 		expectOutage(t, "Renew", ok, err)
-		ok, err = quick.Release(t.Context(), scope, "k", token)
+		ok, err = quick.Release(t.Context(), scope, "k", backend.Proof{Token: token})
 		expectOutage(t, "Release", ok, err)
 		c, err := quick.Claim(t.Context(), scope, "p", 1, 10)
 		expectOutage(t, "Claim", c.Claimed, err)
@@ -508,7 +512,7 @@ func TestARedisThatNeverEndsTheHandshakeIsAnOutage(t *testing.T) {
 		}
 	})
 	link.To(&redistest.Server{Port: hangsUp.Addr().(*net.TCPAddr).Port})
-	ok, err := quick.Renew(t.Context(), scope, "k", 1, time.Minute)
+	ok, err := quick.Renew(t.Context(), scope, "k", backend.Proof{Token: 1}, time.Minute)
 	expectOutage(t, "Renew", ok, err)
 }
 
@@ -585,11 +589,13 @@ func TestAHolderThatWasCutOffPastItsLeaseHasNothingAndHarmsNobody(t *testing.T) 
 	token := mustAcquire(t, s, "k", 200*time.Millisecond)
 	hold, done := make(chan struct{}), make(chan struct{})
 	link.Next(redistest.Rule{Hold: hold, Done: done})
-	wait := background(func() (bool, error) { return s.Renew(t.Context(), scope, "k", token, 2*time.Minute) })
+	wait := background(func() (bool, error) {
+		return s.Renew(t.Context(), scope, "k", backend.Proof{Token: token}, 2*time.Minute)
+	})
 	var next backend.Grant
 	eventually(t, "the lease is over and somebody else has the lock", func() bool {
 		var err error
-		next, err = other.Acquire(t.Context(), scope, "k", time.Minute)
+		next, err = other.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Minute})
 		return err == nil && next.Acquired
 	})
 	close(hold)
@@ -597,10 +603,10 @@ func TestAHolderThatWasCutOffPastItsLeaseHasNothingAndHarmsNobody(t *testing.T) 
 	if ok, err := wait(); ok || err != nil {
 		t.Errorf("Renew by the former holder = %v, %v", ok, err)
 	}
-	if ok, err := s.Release(t.Context(), scope, "k", token); ok || err != nil {
+	if ok, err := s.Release(t.Context(), scope, "k", backend.Proof{Token: token}); ok || err != nil {
 		t.Errorf("Release by the former holder = %v, %v", ok, err)
 	}
-	if ok, err := other.Renew(t.Context(), scope, "k", next.Token, time.Minute); !ok || err != nil {
+	if ok, err := other.Renew(t.Context(), scope, "k", backend.Proof{Token: next.Token}, time.Minute); !ok || err != nil {
 		t.Errorf("Renew by the holder = %v, %v", ok, err)
 	}
 }

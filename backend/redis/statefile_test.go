@@ -30,7 +30,7 @@ func asItIs(t *testing.T, o Options) Options {
 
 func expectPause(t *testing.T, s *Store, when string) {
 	t.Helper()
-	if g, err := s.Acquire(t.Context(), scope, "k", time.Minute); !errors.Is(err, backend.ErrUnavailable) || !strings.Contains(err.Error(), "until unknown leases are over") {
+	if g, err := s.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Minute}); !errors.Is(err, backend.ErrUnavailable) || !strings.Contains(err.Error(), "until unknown leases are over") {
 		t.Errorf("%s: Acquire = %+v, %v; want ErrUnavailable for leases that may run", when, g, err)
 	}
 }
@@ -101,7 +101,7 @@ func TestASecondLossBeforeAdoptPausesAgain(t *testing.T) {
 	server.Do("SAVE")
 	for _, loss := range []string{"first", "second", "third"} {
 		eventually(t, "locks are granted", func() bool {
-			g, err := s.Acquire(t.Context(), scope, "k", time.Second)
+			g, err := s.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Second})
 			return err == nil && g.Acquired
 		})
 		server.Kill()
@@ -129,7 +129,7 @@ func TestASecondFlushBeforeAdoptPausesAgain(t *testing.T) {
 			return judge(err) == stopped
 		})
 		eventually(t, "locks are granted", func() bool {
-			g, err := s.Acquire(t.Context(), scope, "k", time.Second)
+			g, err := s.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Second})
 			return err == nil && g.Acquired
 		})
 	}

@@ -25,6 +25,7 @@ type Store struct {
 	watch   *watch
 	clock   serverClock
 	known   known
+	leases  *leaseCount // nil: they are not limited
 	lock    *stateLock
 
 	life  string // random: nonces of this Store begin with it
@@ -59,6 +60,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		life:  rand.Text()[:12],
 		stop:  make(chan struct{}),
 		ended: make(chan struct{}),
+	}
+	if o.MaxLeases > 0 {
+		s.leases = newLeaseCount(o.MaxLeases)
 	}
 	useLog(o.Log)
 	var err error

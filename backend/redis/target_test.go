@@ -133,7 +133,7 @@ func TestAReplicaIsNotTakenForAMaster(t *testing.T) {
 	o := options(t, replica.URL())
 	o.Timeout = 200 * time.Millisecond
 	s := open(t, o)
-	if g, err := s.Acquire(t.Context(), scope, "k", time.Minute); !errors.Is(err, backend.ErrUnavailable) || g.Acquired {
+	if g, err := s.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Minute}); !errors.Is(err, backend.ErrUnavailable) || g.Acquired {
 		t.Fatalf("Acquire = %+v, %v; want ErrUnavailable", g, err)
 	}
 }
@@ -167,9 +167,18 @@ func TestADemotedMasterAnswersNothing(t *testing.T) {
 			}
 		})
 	}
-	expectOutageOf("Acquire", func() error { _, err := s.Acquire(t.Context(), scope, "k", time.Minute); return err })
-	expectOutageOf("Renew", func() error { _, err := s.Renew(t.Context(), scope, "k", token+1, time.Minute); return err })
-	expectOutageOf("Release", func() error { _, err := s.Release(t.Context(), scope, "k", token+1); return err })
+	expectOutageOf("Acquire", func() error {
+		_, err := s.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Minute})
+		return err
+	})
+	expectOutageOf("Renew", func() error {
+		_, err := s.Renew(t.Context(), scope, "k", backend.Proof{Token: token + 1}, time.Minute)
+		return err
+	})
+	expectOutageOf("Release", func() error {
+		_, err := s.Release(t.Context(), scope, "k", backend.Proof{Token: token + 1})
+		return err
+	})
 	expectOutageOf("Claim", func() error {
 		_, err := s.Claim(t.Context(), scope, "p", 100, 10)
 		if errors.Is(err, backend.ErrStateLost) { // the pool is gone with the rest of the old master's data
@@ -185,7 +194,7 @@ func TestADemotedMasterWhoseAnswerIsLateLeavesACallInDoubt(t *testing.T) {
 	t.Parallel()
 	s, link, token := demoted(t, 2*time.Second)
 	link.Next(redistest.Rule{DelayAnswer: 2 * s.opts.attemptTime()})
-	ok, err := s.Renew(t.Context(), scope, "k", token+1, time.Minute)
+	ok, err := s.Renew(t.Context(), scope, "k", backend.Proof{Token: token + 1}, time.Minute)
 	if ok || !errors.Is(err, backend.ErrInDoubt) {
 		t.Fatalf("Renew = %v, %v; want ErrInDoubt", ok, err)
 	}
@@ -205,7 +214,7 @@ func TestNoErrorAndNoLogTellsAPassword(t *testing.T) {
 			o.Timeout = 50 * time.Millisecond
 			s, err := Open(t.Context(), o)
 			if err == nil {
-				_, err = s.Acquire(t.Context(), scope, "k", time.Minute)
+				_, err = s.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Minute})
 				s.Close()
 			}
 			if err == nil || strings.Contains(err.Error(), "hunter2") {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,8 +10,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
-	"time"
 
 	"raisinproxy/backend"
 	"raisinproxy/backend/inprocess"
@@ -55,8 +52,7 @@ func NewApp(ctx context.Context, cfg *Config, log *slog.Logger) (*App, error) {
 		return nil, errors.Join(err, a.Close())
 	}
 	a.renewal = newRenewal(cfg, policy, log)
-	a.functions = sqlfuncs.NewService(a.backend, cfg.Locks.MaxTTL)
-	a.functions.LimitLeases(cfg.Locks.MaxLeasesPerUser)
+	a.functions = sqlfuncs.NewService(a.backend, sqlfuncs.Limits{TTL: cfg.Locks.MaxTTL, Wait: cfg.Locks.MaxWait})
 	version, _ := buildVersion()
 	a.server, err = pgwire.NewServer(pgwire.Config{
 		Config: login.Config{
@@ -122,6 +118,8 @@ func openBackend(ctx context.Context, c *LocksConfig, log *slog.Logger) (backend
 	opts := inprocess.Options{
 		ReapInterval:  c.ReaperInterval,
 		MaxPools:      c.MaxPoolsPerTenant,
+		MaxLeases:     c.MaxLeasesPerUser,
+		MaxWaiters:    c.MaxWaitersPerKey,
 		VerifyAnswers: c.InProcess.Verify == "answer",
 		MaxTTL:        c.MaxTTL,
 		Log:           log,
@@ -163,7 +161,6 @@ func (a *App) Run(ctx context.Context) error {
 	a.log.Info("listening", "address", a.Addr().String(), "version", versionText(), "locks", a.cfg.Locks.Enabled)
 	watched, stopWatching := context.WithCancel(ctx)
 	defer a.renewal.watch(watched)()
-	defer a.forgetOver(watched)()
 	defer stopWatching()
 	manager := notifier{a.log}
 	served := make(chan error, 1)
@@ -181,25 +178,6 @@ func (a *App) Run(ctx context.Context) error {
 		a.log.Info("stopped")
 	}
 	return err
-}
-
-// forgetOver lets the service forget the leases that are over, until ctx ends. The result
-// waits for its end.
-func (a *App) forgetOver(ctx context.Context) (wait func()) {
-	var group sync.WaitGroup
-	group.Go(func() {
-		ticker := time.NewTicker(cmp.Or(a.cfg.Locks.ReaperInterval, inprocess.DefaultReapInterval))
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-ticker.C:
-				a.functions.ForgetOver()
-			}
-		}
-	})
-	return group.Wait
 }
 
 // tryUpstream tells the log what clients will run into.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"raisinproxy/sqlfuncs"
+	"raisinproxy/sqlfuncs/datum"
 )
 
 // stubFunction is what the stubs call to say where calls are made.
@@ -45,6 +46,9 @@ func writeStub(b *strings.Builder, f *sqlfuncs.Function) {
 	args, types := make([]string, len(f.Args)), make([]string, len(f.Args))
 	for i, a := range f.Args {
 		args[i], types[i] = fmt.Sprintf("%s %s", a.Name, a.Type), a.Type.String()
+		if a.Default != nil {
+			args[i] += " DEFAULT " + string(datum.AppendText(nil, a.Type, *a.Default, nil))
+		}
 	}
 	columns, nulls := make([]string, len(f.Columns)), make([]string, len(f.Columns))
 	for i, c := range f.Columns {

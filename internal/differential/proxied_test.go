@@ -74,7 +74,7 @@ func (s *store) note(format string, args ...any) {
 var expiry = time.UnixMilli(1788720658677)
 
 // Acquire is of backend.Locker.
-func (s *store) Acquire(_ context.Context, _ backend.Scope, key string, _ time.Duration) (backend.Grant, error) {
+func (s *store) Acquire(_ context.Context, _ backend.Scope, key string, _ backend.Request) (backend.Grant, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.note("acquire %s", key)
@@ -87,11 +87,11 @@ func (s *store) Acquire(_ context.Context, _ backend.Scope, key string, _ time.D
 }
 
 // Release is of backend.Locker.
-func (s *store) Release(_ context.Context, _ backend.Scope, key string, token int64) (bool, error) {
+func (s *store) Release(_ context.Context, _ backend.Scope, key string, p backend.Proof) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.note("release %s %d", key, token)
-	if token <= 0 || s.locks[key] != token {
+	s.note("release %s %d", key, p.Token)
+	if p.Token <= 0 || s.locks[key] != p.Token {
 		return false, nil
 	}
 	delete(s.locks, key)
@@ -100,11 +100,11 @@ func (s *store) Release(_ context.Context, _ backend.Scope, key string, token in
 }
 
 // Renew is of backend.Locker.
-func (s *store) Renew(_ context.Context, _ backend.Scope, key string, token int64, _ time.Duration) (bool, error) {
+func (s *store) Renew(_ context.Context, _ backend.Scope, key string, p backend.Proof, _ time.Duration) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.note("renew %s %d", key, token)
-	return token > 0 && s.locks[key] == token, nil
+	s.note("renew %s %d", key, p.Token)
+	return p.Token > 0 && s.locks[key] == p.Token, nil
 }
 
 // Claim is of backend.Inventory.
@@ -182,7 +182,7 @@ func newServer(t *testing.T, behind *upstream.Server) *proxied {
 	}
 	server, err := pgwire.NewServer(pgwire.Config{
 		Config:          login.Config{Policy: policy, Log: slog.New(slog.DiscardHandler)},
-		Functions:       sqlfuncs.NewService(p.store, 5*time.Minute),
+		Functions:       sqlfuncs.NewService(p.store, sqlfuncs.Limits{TTL: 5 * time.Minute, Wait: 5 * time.Minute}),
 		Version:         "test",
 		ShutdownTimeout: 5 * time.Second,
 		Upstream:        behind,

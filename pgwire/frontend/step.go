@@ -173,8 +173,16 @@ func (s *Session) plan() {
 
 // mayWait says whether a statement with calls may run now, or has to be handed to
 // where it may wait.
-func (s *Session) mayWait(calls bool) bool {
-	return !calls || s.Blocking || s.Env.Functions.Immediate()
+func (s *Session) mayWait(calls bool, statements ...*plan.Statement) bool {
+	return !calls || s.Blocking || s.Env.Functions.Immediate() && !s.waitInLine(statements)
+}
+
+// waitInLine says whether a call of the statements may wait for its turn.
+func (s *Session) waitInLine(statements []*plan.Statement) bool {
+	return slices.ContainsFunc(statements, func(st *plan.Statement) bool {
+		target, err := s.Target(st)
+		return err == nil && target.Waits
+	})
 }
 
 // mayCompute says whether statements may run here and now: queries over the system

@@ -106,7 +106,7 @@ type stuck struct {
 	err   error // nil: it does not answer
 }
 
-func (b *stuck) Release(ctx context.Context, _ backend.Scope, _ string, _ int64) (bool, error) {
+func (b *stuck) Release(ctx context.Context, _ backend.Scope, _ string, _ backend.Proof) (bool, error) {
 	b.asked++
 	if b.err != nil {
 		return false, b.err
@@ -126,7 +126,7 @@ func TestGivingBackIsBounded(t *testing.T) {
 				noteLock(t, s, fmt.Sprintf("k%02d", i))
 			}
 			store := &stuck{err: err}
-			s.Env.Functions = sqlfuncs.NewService(store, time.Minute)
+			s.Env.Functions = sqlfuncs.NewService(store, sqlfuncs.Limits{TTL: time.Minute, Wait: time.Minute})
 			start := time.Now()
 			stays := s.UndoUnit()
 			if took := time.Since(start); took > giveBackTime {

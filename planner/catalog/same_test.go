@@ -332,7 +332,11 @@ func createFunctions(t *testing.T, conn *pgconn.PgConn) {
 	for _, f := range sqlfuncs.Functions {
 		var args, columns, nulls []string
 		for _, arg := range f.Args {
-			args = append(args, arg.Name+" "+arg.Type.String())
+			text := arg.Name + " " + arg.Type.String()
+			if arg.Default != nil {
+				text += " DEFAULT " + string(datum.AppendText(nil, arg.Type, *arg.Default, nil))
+			}
+			args = append(args, text)
 		}
 		for _, col := range f.Columns {
 			columns, nulls = append(columns, col.Name+" "+col.Type.String()), append(nulls, "NULL::"+col.Type.String())

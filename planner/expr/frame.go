@@ -46,6 +46,18 @@ type Call struct {
 	Index int
 }
 
+// MayWait says whether the call may wait in line.
+func (c *Call) MayWait() bool {
+	for i := range c.Func.Args {
+		value, isConstant := c.Args[i].(*Constant)
+		open := !isConstant || value.Slot > 0
+		if open && c.Func.Args[i].MayWait(datum.Null) || !open && c.Func.Args[i].MayWait(value.val) {
+			return true
+		}
+	}
+	return false
+}
+
 // maxArgs is the largest number of arguments of a function of the catalogue.
 const maxArgs = 3
 

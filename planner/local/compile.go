@@ -79,6 +79,7 @@ func (c *compiler) statement(n *pg_query.Node) *plan.Statement {
 	s.Params = c.Params.Types
 	for _, call := range c.Calls {
 		s.Calls = append(s.Calls, call.Func)
+		s.Waits = s.Waits || call.MayWait()
 	}
 	if c.Foreign != nil {
 		s.Database, s.Foreign = c.Database, c.Foreign

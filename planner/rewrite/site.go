@@ -60,7 +60,7 @@ type callSite struct {
 	args     []span
 	names    []string         // that args have; "" for one by its place
 	values   []*pg_query.Node // args in the parse tree
-	given    []int            // the written argument for each declared one; nil: PostgreSQL finds no such function
+	given    []int            // the written argument for each declared one, or leftOut; nil: PostgreSQL finds no such function
 	// named says that a column of formStar gets its name by AS.
 	named bool
 	// output is the name of the column that the call alone would name; it is forced
@@ -236,7 +236,7 @@ func (r *rewriter) matchArguments(s *callSite) {
 	var matched callSite
 	given := make([]int, len(s.function.Args))
 	for i := range given {
-		given[i] = -1
+		given[i] = leftOut
 	}
 	for i, arg := range s.call.Args {
 		slot := len(matched.args)
@@ -258,10 +258,18 @@ func (r *rewriter) matchArguments(s *callSite) {
 		matched.names = append(matched.names, name)
 		matched.values = append(matched.values, arg)
 	}
-	if len(matched.args) == len(given) && !s.call.FuncVariadic {
+	for slot, arg := range s.function.Args {
+		if given[slot] == leftOut && arg.Default == nil {
+			return
+		}
+	}
+	if !s.call.FuncVariadic {
 		s.args, s.names, s.values, s.given = matched.args, matched.names, matched.values, given
 	}
 }
+
+// leftOut stands for an argument that has its default value.
+const leftOut = -1
 
 // isVoid recognizes the parameter of {? = call f(…)}, as isVoidParameter of expr does.
 func (r *rewriter) isVoid(arg *pg_query.Node) bool {

@@ -31,15 +31,26 @@ var signatures = []signature{
 	{[]datum.Type{datum.Text, datum.Int8, datum.Int8}, "int8range", []int{1, 2, 0}},
 }
 
-// signatureOf is that of a function of the catalogue, whose tests see to it that
-// there is one.
-func signatureOf(f *sqlfuncs.Function) *signature {
+// signatureOf is that of a call with some of a function's arguments. The tests see to it
+// that there is one for each function of the catalogue.
+func signatureOf(args []sqlfuncs.Arg) *signature {
 	for i := range signatures {
-		if slices.EqualFunc(signatures[i].types, f.Args, func(t datum.Type, a sqlfuncs.Arg) bool { return t == a.Type }) {
+		if slices.EqualFunc(signatures[i].types, args, func(t datum.Type, a sqlfuncs.Arg) bool { return t == a.Type }) {
 			return &signatures[i]
 		}
 	}
 	return nil
+}
+
+// signature is that of the site, and the written argument for each of its types.
+func (s *callSite) signature() (sig *signature, written []int) {
+	var args []sqlfuncs.Arg
+	for slot, i := range s.given {
+		if i != leftOut {
+			args, written = append(args, s.function.Args[slot]), append(written, i)
+		}
+	}
+	return signatureOf(args), written
 }
 
 // write writes the texts.
@@ -172,7 +183,7 @@ func (r *rewriter) alias(w *textWriter, s *callSite) {
 
 // resolved writes a condition with a call that PostgreSQL resolves as the proxy's.
 func (r *rewriter) resolved(w *textWriter, s *callSite) {
-	switch sig := signatureOf(s.function); {
+	switch sig, written := s.signature(); {
 	case s.given == nil:
 		// There is no function that these arguments could fit: not in pg_catalog
 		// either, which is where nobody else can have made one.
@@ -186,7 +197,7 @@ func (r *rewriter) resolved(w *textWriter, s *callSite) {
 			if i > 0 {
 				w.put(s.name, ", ")
 			}
-			w.copy(s.args[s.given[slot]])
+			w.copy(s.args[written[slot]])
 		}
 		w.put(s.name, ")")
 	}
@@ -198,8 +209,9 @@ func (r *rewriter) resolved(w *textWriter, s *callSite) {
 // passes on may get its type in another.
 func (s *callSite) reordered() bool {
 	inOrder := true
-	for i, slot := range signatureOf(s.function).order {
-		inOrder = inOrder && s.given[slot] == i
+	sig, written := s.signature()
+	for i, slot := range sig.order {
+		inOrder = inOrder && written[slot] == i
 	}
 	passed, computed := map[int32]bool{}, map[int32]bool{}
 	for _, value := range s.values {
@@ -253,9 +265,9 @@ func (s *callSite) translate(message string) string {
 // function in the probe has found these.
 func (s *callSite) writtenTypes(function string, found []string) []string {
 	written := make([]string, len(s.args))
-	sig := signatureOf(s.function)
-	for slot, i := range s.given {
-		t := s.function.Args[slot].Type
+	sig, arguments := s.signature()
+	for slot, i := range arguments {
+		t := sig.types[slot]
 		written[i] = t.String() // if it was resolved by itself, and not refused
 		if function == "int8up" && t == datum.Int8 || function == "textcat" && t == datum.Text {
 			written[i] = found[0]
@@ -314,9 +326,13 @@ func (r *rewriter) guardConditions(w *textWriter) {
 // cast writes an argument as its declared type. What the probe accepted has an
 // implicit cast to it, or none yet.
 func (r *rewriter) cast(w *textWriter, s *callSite, slot int) {
-	if s.given == nil {
+	switch {
+	case s.given == nil:
 		w.put(s.name, "NULL") // the probe has refused the call
-	} else {
+	case s.given[slot] == leftOut:
+		arg := &s.function.Args[slot]
+		w.put(s.name, sqltext.QuotedLiteral(string(datum.AppendText(nil, arg.Type, *arg.Default, nil))))
+	default:
 		w.put(s.name, "(")
 		w.copy(s.args[s.given[slot]])
 		w.put(s.name, ")")

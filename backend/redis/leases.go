@@ -1,8 +1,7 @@
-package sqlfuncs
+package redis
 
 import (
 	"container/heap"
-	"context"
 	"errors"
 	"hash/maphash"
 	"maps"
@@ -10,19 +9,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jeroenrinzema/psql-wire/codes"
-
 	"raisinproxy/backend"
-	"raisinproxy/sqlfuncs/pgerr"
 )
 
-// leaseCount is a backend that knows how many live leases each user took through it. They
-// count from before the backend is asked, so that many at once do not pass the limit, and
+// leaseCount knows how many live leases each user took through a Store. They
+// count from before Redis is asked, so that many at once do not pass the limit, and
 // until they are released or over by this process's own clock. It is safe for concurrent
 // use.
 type leaseCount struct {
-	backend.Backend
-
 	limit int
 	seed  maphash.Seed
 
@@ -58,15 +52,12 @@ const (
 	maxMovedLeases = 4096
 )
 
-func newLeaseCount(b backend.Backend, limit int) *leaseCount {
+func newLeaseCount(limit int) *leaseCount {
 	return &leaseCount{
-		Backend: b, limit: limit, seed: maphash.MakeSeed(),
+		limit: limit, seed: maphash.MakeSeed(),
 		users: map[string]*leaseUser{}, held: map[uint64]*heldLease{},
 	}
 }
-
-// Immediate is that of the backend.
-func (c *leaseCount) Immediate() bool { return immediate(c.Backend) }
 
 // idOf stands for a key: not the text of it, which is the caller's.
 func (c *leaseCount) idOf(scope backend.Scope, key string) uint64 {
@@ -79,15 +70,15 @@ func (c *leaseCount) idOf(scope backend.Scope, key string) uint64 {
 	return h.Sum64()
 }
 
-// acquireFor is Acquire for a user, or 53400.
-func (c *leaseCount) acquireFor(ctx context.Context, user string, scope backend.Scope, key string, ttl time.Duration) (backend.Grant, error) {
-	u, ok := c.begin(user)
+// counted is an acquire that counts for a user: acquire makes it. It fails with
+// backend.ErrTooManyLeases.
+func (c *leaseCount) counted(scope backend.Scope, key string, r backend.Request, acquire func() (backend.Grant, error)) (backend.Grant, error) {
+	u, ok := c.begin(r.User)
 	if !ok {
-		return backend.Grant{}, pgerr.Newf(codes.ConfigurationLimitExceeded, "user \"%s\" has as many locks as one user may have", user).
-			WithHint("The limit is max_leases_per_user in [locks] of the server config.")
+		return backend.Grant{}, backend.ErrTooManyLeases
 	}
-	grant, err := c.Acquire(ctx, scope, key, ttl)
-	c.end(u, c.idOf(scope, key), ttl, grant.Acquired, err != nil && !isUnchanged(err))
+	grant, err := acquire()
+	c.end(u, c.idOf(scope, key), r.TTL, grant.Acquired, err != nil && !isUnchanged(err))
 	return grant, err
 }
 
@@ -144,33 +135,27 @@ func (c *leaseCount) end(u *leaseUser, id uint64, ttl time.Duration, granted, ma
 	c.peak = max(c.peak, len(c.held))
 }
 
-// Release implements backend.Locker.
-func (c *leaseCount) Release(ctx context.Context, scope backend.Scope, key string, token int64) (bool, error) {
-	released, err := c.Backend.Release(ctx, scope, key, token)
-	if released {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if l := c.held[c.idOf(scope, key)]; l != nil {
-			c.remove(l)
-		}
+// released notes that a lease has ended.
+func (c *leaseCount) released(scope backend.Scope, key string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if l := c.held[c.idOf(scope, key)]; l != nil {
+		c.remove(l)
 	}
-	return released, err
 }
 
-// Renew implements backend.Locker.
-func (c *leaseCount) Renew(ctx context.Context, scope backend.Scope, key string, token int64, ttl time.Duration) (bool, error) {
-	renewed, err := c.Backend.Renew(ctx, scope, key, token, ttl)
-	if renewed {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if l := c.held[c.idOf(scope, key)]; l != nil {
-			if until := time.Now().Add(ttl); until.After(l.until) {
-				l.until = until
-				heap.Fix(&c.ends, l.at)
-			}
-		}
+// renewed notes that a lease was renewed just now.
+func (c *leaseCount) renewed(scope backend.Scope, key string, ttl time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l := c.held[c.idOf(scope, key)]
+	if l == nil {
+		return
 	}
-	return renewed, err
+	if until := time.Now().Add(ttl); until.After(l.until) {
+		l.until = until
+		heap.Fix(&c.ends, l.at)
+	}
 }
 
 // expire forgets some leases that are over, and tells whether there may be more. A call
