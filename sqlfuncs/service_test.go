@@ -41,6 +41,10 @@ func (r *recorder) Renew(_ context.Context, s backend.Scope, key string, p backe
 	return true, r.note("renew %v %s %v %v", s, key, p, ttl)
 }
 
+func (r *recorder) Look(_ context.Context, s backend.Scope, key string) (backend.Lease, bool, error) {
+	return backend.Lease{}, false, r.note("look %v %s", s, key)
+}
+
 func (r *recorder) Claim(_ context.Context, s backend.Scope, pool string, n, capacity int64) (backend.Claimed, error) {
 	return backend.Claimed{Claimed: true, Remaining: capacity - n}, r.note("claim %v %s %d %d", s, pool, n, capacity)
 }

@@ -258,7 +258,8 @@ func TestAStartThatIsCutShortLengthensNoLease(t *testing.T) {
 	s := m.open(t)
 	filler := strings.Repeat("x", backend.MaxNameBytes-20)
 	for i := range 3 * portionBytes / backend.MaxNameBytes {
-		if _, _, _, err := s.acquire(appendKey(nil, scope, fmt.Sprint(filler, i)), time.Second); err != nil {
+		id := appendKey(nil, scope, fmt.Sprint(filler, i))
+		if _, _, _, err := s.acquireOrJoin(s.shardOf(id), id, backend.Request{TTL: time.Second}, 0); err != nil {
 			t.Fatal(err)
 		}
 	}

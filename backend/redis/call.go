@@ -32,8 +32,9 @@ type call struct {
 
 // reply is the answer of a script.
 type reply struct {
-	word string
-	rest []string
+	word   string
+	micros int64 // the server's time
+	rest   []string
 }
 
 // at is the i-th value after the word and the time; "" if there is none.
@@ -320,13 +321,13 @@ func (s *Store) read(r *request) (reply, error) {
 		return reply{}, fmt.Errorf("redis: the script %s answered %v", r.script.name, texts)
 	}
 	answer := reply{word: texts[0], rest: texts[2:]}
-	micros, _ := strconv.ParseInt(texts[1], 10, 64)
+	answer.micros, _ = strconv.ParseInt(texts[1], 10, 64)
 	var token int64
 	switch answer.word {
 	case "GRANTED", "HELD", "YES", "NO":
 		token = answer.int(0)
 	}
-	s.clock.see(micros, min(token, backend.MaxToken-1))
+	s.clock.see(answer.micros, min(token, backend.MaxToken-1))
 	if r.short && answer.changed() {
 		return reply{}, &finalError{fmt.Errorf("%w: %w", backend.ErrInDoubt, errShort)}
 	}

@@ -25,21 +25,21 @@ func (s *Store) acquireInTime(ctx context.Context, scope backend.Scope, key stri
 	id := keyOf(s.opts.Namespace, lockKind, scope, key)
 	for range tries {
 		sent := time.Now()
-		grant, err := s.acquire(ctx, id, key, r.TTL)
+		grant, err := s.acquire(ctx, id, key, r)
 		if err != nil || !grant.Acquired || time.Since(sent) < r.TTL {
 			return grant, err
 		}
 		// The holder counts from before it asked, so for it this lease is over already.
-		if _, err := s.release(ctx, id, key, grant.Token); err != nil {
+		if _, err := s.release(ctx, id, key, backend.Proof{Token: grant.Token, User: r.User}); err != nil {
 			return backend.Grant{}, fmt.Errorf("%w: a lease that came too late could not be released: %w", backend.ErrInDoubt, err)
 		}
 	}
 	return backend.Grant{}, fmt.Errorf("%w: the answer takes longer than the lease of %v", backend.ErrUnavailable, r.TTL)
 }
 
-func (s *Store) acquire(ctx context.Context, id, key string, ttl time.Duration) (backend.Grant, error) {
+func (s *Store) acquire(ctx context.Context, id, key string, ask backend.Request) (backend.Grant, error) {
 	r, err := s.doOnLock(ctx, key, call{script: acquireScript, key: id, judge: s.watch.grants, args: func(e evidence) []any {
-		return []any{milliseconds(ttl), milliseconds(s.opts.Retention), e.floor, e.earliest, e.judged, milliseconds(s.watch.longest())}
+		return []any{milliseconds(ask.TTL), milliseconds(s.opts.Retention), e.floor, e.earliest, e.judged, milliseconds(s.watch.longest()), ask.User}
 	}})
 	if err != nil {
 		return backend.Grant{}, err
@@ -59,16 +59,16 @@ func (s *Store) acquire(ctx context.Context, id, key string, ttl time.Duration) 
 
 // Release implements backend.Locker.
 func (s *Store) Release(ctx context.Context, scope backend.Scope, key string, p backend.Proof) (bool, error) {
-	released, err := s.release(ctx, keyOf(s.opts.Namespace, lockKind, scope, key), key, p.Token)
+	released, err := s.release(ctx, keyOf(s.opts.Namespace, lockKind, scope, key), key, p)
 	if released && s.leases != nil {
 		s.leases.released(scope, key)
 	}
 	return released, err
 }
 
-func (s *Store) release(ctx context.Context, id, key string, token int64) (bool, error) {
+func (s *Store) release(ctx context.Context, id, key string, p backend.Proof) (bool, error) {
 	return yes(s.doOnLock(ctx, key, call{script: releaseScript, key: id, args: func(evidence) []any {
-		return []any{strconv.FormatInt(token, 10), milliseconds(s.watch.longest())}
+		return []any{strconv.FormatInt(p.Token, 10), milliseconds(s.watch.longest()), p.User}
 	}}))
 }
 
@@ -76,12 +76,32 @@ func (s *Store) release(ctx context.Context, id, key string, token int64) (bool,
 func (s *Store) Renew(ctx context.Context, scope backend.Scope, key string, p backend.Proof, ttl time.Duration) (bool, error) {
 	id := keyOf(s.opts.Namespace, lockKind, scope, key)
 	renewed, err := yes(s.doOnLock(ctx, key, call{script: renewScript, key: id, args: func(evidence) []any {
-		return []any{strconv.FormatInt(p.Token, 10), milliseconds(ttl), milliseconds(s.watch.longest())}
+		return []any{strconv.FormatInt(p.Token, 10), milliseconds(ttl), milliseconds(s.watch.longest()), p.User}
 	}}))
 	if renewed && s.leases != nil {
 		s.leases.renewed(scope, key, ttl)
 	}
 	return renewed, err
+}
+
+// Look implements backend.Locker.
+func (s *Store) Look(ctx context.Context, scope backend.Scope, key string) (backend.Lease, bool, error) {
+	id := keyOf(s.opts.Namespace, lockKind, scope, key)
+	r, err := s.doOnLock(ctx, key, call{script: lookScript, key: id, args: func(evidence) []any { return []any{milliseconds(s.watch.longest())} }})
+	switch {
+	case err != nil:
+		return backend.Lease{}, false, err
+	case r.word == "FREE":
+		return backend.Lease{Key: key}, false, nil
+	case r.word != "LEASE":
+		return backend.Lease{}, false, unexpected(r)
+	}
+	now := time.UnixMicro(r.micros)
+	l := backend.Lease{Key: key, Token: r.int(0), User: r.at(2), ExpiresAt: now.Add(time.Duration(r.int(1)) * time.Millisecond)}
+	if acquired := r.int(3); acquired > 0 {
+		l.AcquiredAt = time.UnixMilli(acquired)
+	}
+	return l, true, nil
 }
 
 // doOnLock is do, which refuses a lock with values that no script of ours writes. A lease that is too long may be that

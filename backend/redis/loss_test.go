@@ -103,7 +103,7 @@ func TestAClockThatWasFarAheadIsNotWaitedFor(t *testing.T) {
 	server.Restart()
 	reachable(t, s)
 	eventually(t, "locks are granted again", func() bool {
-		g, err := s.Acquire(t.Context(), scope, "k", time.Second)
+		g, err := s.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Second})
 		if g.Acquired && g.Token < ahead+o.MaxClockSkew.Microseconds() {
 			t.Fatalf("token %d, another proxy may have been granted those up to %v after %d", g.Token, o.MaxClockSkew, ahead)
 		}

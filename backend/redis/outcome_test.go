@@ -219,7 +219,7 @@ func TestACopyBetweenTheGrantAndTheAnswerGrantsNothingLater(t *testing.T) {
 						if err != nil {
 							return nil, err
 						}
-						args = []any{60_000, 60_000, e.floor, e.earliest, e.judged, 60_000}
+						args = []any{60_000, 60_000, e.floor, e.earliest, e.judged, 60_000, ""}
 					}
 					return &request{script: sc, key: id, args: append([]any{"nonce", notAfter, copied}, args...)}, nil
 				}, nil, true, false)
@@ -233,7 +233,7 @@ func TestACopyBetweenTheGrantAndTheAnswerGrantsNothingLater(t *testing.T) {
 			if granted.word != "GRANTED" || !told.changed() {
 				t.Fatalf("granted %v, told %v", granted, told)
 			}
-			if ok, err := s.Release(t.Context(), scope, "k", granted.int(0)); !ok || err != nil {
+			if ok, err := s.Release(t.Context(), scope, "k", backend.Proof{Token: granted.int(0)}); !ok || err != nil {
 				t.Fatal(ok, err)
 			}
 			if r := send(acquireScript, "1", first+1); r.word != "GIVENUP" {

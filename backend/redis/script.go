@@ -23,6 +23,9 @@ var releaseText string
 //go:embed lua/renew.lua
 var renewText string
 
+//go:embed lua/look.lua
+var lookText string
+
 //go:embed lua/claim.lua
 var claimText string
 
@@ -57,6 +60,7 @@ var (
 	acquireScript = newScript("acquire", prelude+acquireText)
 	releaseScript = newScript("release", prelude+releaseText)
 	renewScript   = newScript("renew", prelude+renewText)
+	lookScript    = newScript("look", prelude+lookText)
 	claimScript   = newScript("claim", prelude+claimText)
 	reserveScript = newScript("reserve", prelude+reserveText)
 	restockScript = newScript("restock", prelude+restockText)

@@ -70,7 +70,7 @@ func TestThatNothingIsGrantedYetOutlivesTheProxy(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := open(t, asItIs(t, o))
-	if g, err := again.Acquire(t.Context(), scope, "k", time.Minute); !errors.Is(err, backend.ErrUnavailable) || !strings.Contains(err.Error(), "past every token") {
+	if g, err := again.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Minute}); !errors.Is(err, backend.ErrUnavailable) || !strings.Contains(err.Error(), "past every token") {
 		t.Fatalf("the same proxy after kill -9: Acquire = %+v, %v; want ErrUnavailable until the clock is past every token", g, err)
 	}
 }

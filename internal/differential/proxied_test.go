@@ -107,6 +107,11 @@ func (s *store) Renew(_ context.Context, _ backend.Scope, key string, p backend.
 	return p.Token > 0 && s.locks[key] == p.Token, nil
 }
 
+// Look is of backend.Locker. No statement here asks.
+func (s *store) Look(context.Context, backend.Scope, string) (backend.Lease, bool, error) {
+	return backend.Lease{}, false, backend.ErrUnavailable
+}
+
 // Claim is of backend.Inventory.
 func (s *store) Claim(_ context.Context, _ backend.Scope, pool string, n, capacity int64) (backend.Claimed, error) {
 	s.mu.Lock()

@@ -180,7 +180,7 @@ func (s *Session) mayWait(calls bool, statements ...*plan.Statement) bool {
 // waitInLine says whether a call of the statements may wait for its turn.
 func (s *Session) waitInLine(statements []*plan.Statement) bool {
 	return slices.ContainsFunc(statements, func(st *plan.Statement) bool {
-		target, err := s.Target(st)
+		target, _, err := s.Target(st)
 		return err == nil && target.Waits
 	})
 }

@@ -1,9 +1,10 @@
 -- acquire: ttl ms, retention ms, floor, server microseconds before which nothing is granted, what was judged,
--- the longest lease in ms, answered nonces...
+-- the longest lease in ms, user ('': nobody), answered nonces...
 -- -> GRANTED token expires_ms | HELD token | STRANGE value | EXHAUSTED | EARLY | JUDGE | NOBEAT | SEALED | LATE | GIVENUP
 --
--- Fields of a lock: t its last token; r the retention that it was granted with, while it is not released.
-local ttl, retention, floor, earliest, judged, longest = ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[9]
+-- Fields of a lock: t its last token; and while it is not released r the retention that it was granted with, u its
+-- holder, if somebody keeps that, a when it was granted, in ms.
+local ttl, retention, floor, earliest, judged, longest, user = ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[9], ARGV[10]
 local fields = try('HMGET', key, 't', 'r', record, 'x')
 if fields.err then return fields end -- the key is somebody else's
 local last, answer = fields[1] or '0', fields[3]
@@ -44,6 +45,8 @@ token = digits(token)
 local expires = digits(now_ms + tonumber(ttl))
 local refused = first('HSET', key, 't', token, 'r', retention, record, not_after .. ' GRANTED ' .. token .. ' ' .. expires)
 if refused then return refused end
+redis.call('HSET', key, 'a', digits(now_ms))
+if user == '' then redis.call('HDEL', key, 'u') else redis.call('HSET', key, 'u', user) end
 redis.call('PEXPIRE', key, digits(tonumber(ttl) + tonumber(retention)))
-forget(10)
+forget(11)
 return {'GRANTED', now, token, expires}

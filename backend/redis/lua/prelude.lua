@@ -84,10 +84,14 @@ local function lease(last, retention, longest)
     return left > 0
 end
 
+-- proves tells whether somebody who shows a token and says to be a user holds a lease, if it runs. A lease of nobody
+-- is everybody's: the version that granted it kept no holders.
+local function proves(token, user, last, holder) return token == last and (not holder or holder == user) end
+
 -- free ends a lease. Without r no step of the clock makes it a live one again.
 local function free(retention)
     redis.call('PEXPIRE', key, retention)
-    redis.call('HDEL', key, 'r')
+    redis.call('HDEL', key, 'r', 'u', 'a')
 end
 
 -- keep makes a hash that holds notes only, no lock and no pool, go away by itself.
