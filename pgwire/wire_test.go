@@ -186,7 +186,7 @@ func startServer(t testing.TB, options map[string]string) *testServer {
 			TLS:        func() *tls.Config { return config },
 			RequireTLS: options["require_tls"] == "on",
 		},
-		Functions:       sqlfuncs.NewService(locks, sqlfuncs.Limits{TTL: maxTTL, Wait: maxTTL}),
+		Functions:       sqlfuncs.NewService(locks, sqlfuncs.Options{MaxTTL: maxTTL, MaxWait: maxTTL}),
 		Version:         "test",
 		Now:             s.clock.Wall,
 		ShutdownTimeout: 5 * time.Second,

@@ -20,8 +20,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // recorder is a backend that notes what reaches it.
 type recorder struct {
-	calls []string
-	err   error
+	calls  []string
+	leases []backend.Lease
+	err    error
 }
 
 func (r *recorder) note(format string, args ...any) error {
@@ -42,7 +43,12 @@ func (r *recorder) Renew(_ context.Context, s backend.Scope, key string, p backe
 }
 
 func (r *recorder) Look(_ context.Context, s backend.Scope, key string) (backend.Lease, bool, error) {
-	return backend.Lease{}, false, r.note("look %v %s", s, key)
+	for _, l := range r.leases {
+		if l.Key == key {
+			return l, true, r.note("look %v %s", s, key)
+		}
+	}
+	return backend.Lease{Key: key, Waiters: 1}, false, r.note("look %v %s", s, key)
 }
 
 func (r *recorder) Claim(_ context.Context, s backend.Scope, pool string, n, capacity int64) (backend.Claimed, error) {
@@ -53,6 +59,34 @@ func (r *recorder) Restock(_ context.Context, s backend.Scope, pool string, n in
 	return n, r.note("restock %v %s %d", s, pool, n)
 }
 
+func (r *recorder) AcquireFirst(_ context.Context, s backend.Scope, keys []string, q backend.Request) (string, backend.Grant, error) {
+	return keys[0], backend.Grant{Acquired: true, Token: 7, ExpiresAt: time.UnixMilli(99)}, r.note("acquire first %v %q %v", s, keys, q)
+}
+
+func (r *recorder) Leases(_ context.Context, s backend.Scope, prefix string, most int) ([]backend.Lease, error) {
+	return r.leases, r.note("leases %v %s %d", s, prefix, most)
+}
+
+func (r *recorder) Evict(_ context.Context, s backend.Scope, key string) (backend.Lease, bool, error) {
+	return backend.Lease{Key: key, User: "bob", Token: 7}, true, r.note("evict %v %s", s, key)
+}
+
+func (r *recorder) Count(_ context.Context, s backend.Scope, pool string) (backend.Pool, bool, error) {
+	return backend.Pool{Name: pool, Capacity: 10, Remaining: 3}, true, r.note("count %v %s", s, pool)
+}
+
+func (r *recorder) Pools(_ context.Context, s backend.Scope, prefix string, most int) ([]backend.Pool, error) {
+	return []backend.Pool{{Name: "p", Capacity: backend.UnknownCapacity, Remaining: 3}}, r.note("pools %v %s %d", s, prefix, most)
+}
+
+func (r *recorder) SetPool(_ context.Context, s backend.Scope, p backend.Pool) (backend.Pool, bool, error) {
+	return backend.Pool{Name: p.Name, Capacity: 10, Remaining: 3}, true, r.note("set pool %v %v", s, p)
+}
+
+func (r *recorder) DropPool(_ context.Context, s backend.Scope, pool string) (bool, error) {
+	return true, r.note("drop pool %v %s", s, pool)
+}
+
 func (r *recorder) Close() error { return nil }
 
 // goodArgs are valid arguments of a function.
@@ -60,8 +94,11 @@ func goodArgs(f *sqlfuncs.Function) []datum.Datum {
 	args := make([]datum.Datum, len(f.Args))
 	for i, a := range f.Args {
 		args[i] = datum.OfInt(5)
-		if a.Type == datum.Text {
+		switch a.Type {
+		case datum.Text:
 			args[i] = datum.OfText("name")
+		case datum.TextArray:
+			args[i] = datum.OfText("{name}")
 		}
 	}
 	return args
@@ -76,6 +113,31 @@ func code(err error) string {
 
 func ignore(*pgerr.Error) {}
 
+// called evaluates a call of any function, and gives its first row.
+func called(s *sqlfuncs.Service, ctx context.Context, c *sqlfuncs.Caller, f *sqlfuncs.Function, args []datum.Datum) (sqlfuncs.Row, error) {
+	if !f.Set {
+		return s.Call(ctx, c, f, args, ignore)
+	}
+	rows, err := s.Rows(ctx, c, f, args, ignore)
+	if len(rows) == 0 {
+		return sqlfuncs.Row{}, err
+	}
+	return rows[0], err
+}
+
+// minute are options with limits of a minute, and with carol as the administrator.
+var minute = sqlfuncs.Options{MaxTTL: time.Minute, MaxWait: time.Minute, MaxKeys: 3, Administrators: []string{"carol", "anonymous", ""}}
+
+// rightful is somebody who may call a function.
+func rightful(f *sqlfuncs.Function) *sqlfuncs.Caller {
+	if f.Admin {
+		return &carol
+	}
+	return &alice
+}
+
+var carol = sqlfuncs.Caller{User: "carol", Scope: alice.Scope}
+
 var alice = sqlfuncs.Caller{User: "alice", Scope: backend.Scope{Tenant: "t", Repository: "r", Branch: "b"}}
 
 // TestNamedUserRule holds for every function of the catalogue, and comes before
@@ -87,12 +149,12 @@ func TestNamedUserRule(t *testing.T) {
 				store := &recorder{}
 				var service *sqlfuncs.Service
 				if b == nil {
-					service = sqlfuncs.NewService(nil, sqlfuncs.Limits{TTL: time.Minute, Wait: time.Minute})
+					service = sqlfuncs.NewService(nil, minute)
 				} else {
-					service = sqlfuncs.NewService(store, sqlfuncs.Limits{TTL: time.Minute, Wait: time.Minute})
+					service = sqlfuncs.NewService(store, minute)
 				}
 				caller := sqlfuncs.Caller{User: user}
-				_, err := service.Call(t.Context(), &caller, f, make([]datum.Datum, len(f.Args)), ignore)
+				_, err := called(service, t.Context(), &caller, f, make([]datum.Datum, len(f.Args)))
 				want := f.Name + " requires an authenticated, non-anonymous user"
 				if code(err) != "42501" || pgerr.From(err).Message != want {
 					t.Errorf("%s as %q: %v", f.Name, user, err)
@@ -105,17 +167,18 @@ func TestNamedUserRule(t *testing.T) {
 				}
 			}
 		}
-		service := sqlfuncs.NewService(&recorder{}, sqlfuncs.Limits{TTL: time.Minute, Wait: time.Minute})
-		if _, err := service.Call(t.Context(), &alice, f, goodArgs(f), ignore); err != nil {
-			t.Errorf("%s as alice: %v", f.Name, err)
+		service := sqlfuncs.NewService(&recorder{}, minute)
+		caller := rightful(f)
+		if _, err := called(service, t.Context(), caller, f, goodArgs(f)); err != nil {
+			t.Errorf("%s as %s: %v", f.Name, caller.User, err)
 		}
 	}
 }
 
 func TestDisabled(t *testing.T) {
-	service := sqlfuncs.NewService(nil, sqlfuncs.Limits{TTL: time.Minute, Wait: time.Minute})
+	service := sqlfuncs.NewService(nil, minute)
 	for _, f := range sqlfuncs.Functions {
-		_, err := service.Call(t.Context(), &alice, f, make([]datum.Datum, len(f.Args)), ignore)
+		_, err := called(service, t.Context(), rightful(f), f, make([]datum.Datum, len(f.Args)))
 		if code(err) != "55000" || pgerr.From(err).Message != "Locks subsystem disabled. Enable [locks] in server config." {
 			t.Errorf("%s: %v", f.Name, err)
 		}
@@ -129,8 +192,14 @@ func TestBoundsReachNoBackend(t *testing.T) {
 		for i, a := range f.Args {
 			bad := map[string]datum.Datum{"22004": datum.Null}
 			switch {
+			case a.Type == datum.TextArray:
+				bad["22023"] = datum.OfText("{a,NULL}")
+				bad["22001"] = datum.OfText("{a," + strings.Repeat("x", backend.MaxNameBytes+1) + "}")
+				bad["22P02"] = datum.OfText("a")
 			case a.Type == datum.Text:
-				bad["22023"] = datum.OfText("")
+				if a.Default == nil {
+					bad["22023"] = datum.OfText("")
+				}
 				bad["22001"] = datum.OfText(strings.Repeat("x", backend.MaxNameBytes+1))
 			case a.Min > -1<<63:
 				bad["22023"] = datum.OfInt(a.Min - 1)
@@ -139,8 +208,8 @@ func TestBoundsReachNoBackend(t *testing.T) {
 				store := &recorder{}
 				args := goodArgs(f)
 				args[i] = value
-				_, err := sqlfuncs.NewService(store, sqlfuncs.Limits{TTL: time.Minute, Wait: time.Minute}).Call(t.Context(), &alice, f, args, ignore)
-				if code(err) != want || !strings.Contains(err.Error(), `"`+a.Name+`"`) {
+				_, err := called(sqlfuncs.NewService(store, minute), t.Context(), rightful(f), f, args)
+				if code(err) != want || want != "22P02" && !strings.Contains(err.Error(), `"`+a.Name+`"`) {
 					t.Errorf("%s(%s): got %v, want %s that names the argument", f.Name, a.Name, err, want)
 				}
 				if len(store.calls) > 0 {
@@ -166,7 +235,7 @@ func TestLeaseIsCapped(t *testing.T) {
 		store := &recorder{}
 		notices := 0
 		args := []datum.Datum{datum.OfText("k"), datum.OfInt(test.ttl), datum.OfInt(0)}
-		_, err := sqlfuncs.NewService(store, sqlfuncs.Limits{TTL: time.Minute, Wait: time.Minute}).Call(t.Context(), &alice, acquire, args, func(n *pgerr.Error) {
+		_, err := sqlfuncs.NewService(store, minute).Call(t.Context(), &alice, acquire, args, func(n *pgerr.Error) {
 			notices++
 			if n.Severity != pgerr.SeverityNotice {
 				t.Errorf("severity %s", n.Severity)
@@ -192,6 +261,9 @@ func TestBackendErrors(t *testing.T) {
 	}{
 		{t.Context(), backend.ErrNoPool, "42704"},
 		{t.Context(), backend.ErrCountOverflow, "22003"},
+		{t.Context(), backend.ErrTooManyPools, "53400"},
+		{t.Context(), backend.ErrTooManyLeases, "53400"},
+		{t.Context(), backend.ErrTooManyWaiters, "53000"},
 		{t.Context(), backend.ErrUnavailable, "58000"},
 		{t.Context(), backend.ErrPaused, "58000"},
 		{t.Context(), backend.ErrOutOfResources, "53000"},
@@ -209,7 +281,7 @@ func TestBackendErrors(t *testing.T) {
 		{ended, fmt.Errorf("%w: %w", backend.ErrInDoubt, context.Canceled), "40003"},
 		{ended, backend.ErrUnavailable, "58000"},
 	} {
-		service := sqlfuncs.NewService(&recorder{err: test.err}, sqlfuncs.Limits{TTL: time.Minute, Wait: time.Minute})
+		service := sqlfuncs.NewService(&recorder{err: test.err}, minute)
 		row, err := service.Call(test.ctx, &alice, acquire, goodArgs(acquire), ignore)
 		if code(err) != test.want {
 			t.Errorf("%v: got %v, want %s", test.err, err, test.want)
@@ -228,10 +300,10 @@ func TestPoolsThatCannotBeCountedOnAreNamed(t *testing.T) {
 		message, hint string
 	}{
 		{backend.ErrPoolMissing, `pool "flight:AAA123" is missing since the backend lost its state`, "--allow-create"},
-		{&backend.PoolValueError{Pool: "flight:AAA123", Value: "-3"}, `pool "flight:AAA123" has the value "-3", which is no count of units`, "operator"},
-		{&backend.LockValueError{Key: "flight:AAA123", Value: "ttl=-1"}, `lock "flight:AAA123" has "ttl=-1", which is no lease that was granted`, "operator"},
+		{&backend.PoolValueError{Pool: "flight:AAA123", Value: "-3"}, `pool "flight:AAA123" has the value "-3", which is no count of units`, "raisin_admin_inventory_set"},
+		{&backend.LockValueError{Key: "flight:AAA123", Value: "ttl=-1"}, `lock "flight:AAA123" has "ttl=-1", which is no lease that was granted`, "raisin_admin_lock_release"},
 	} {
-		service := sqlfuncs.NewService(&recorder{err: test.err}, sqlfuncs.Limits{TTL: time.Minute, Wait: time.Minute})
+		service := sqlfuncs.NewService(&recorder{err: test.err}, minute)
 		args := goodArgs(claim)
 		args[0] = datum.OfText("flight:AAA123")
 		_, err := service.Call(t.Context(), &alice, claim, args, ignore)

@@ -9,6 +9,7 @@
 package backendtest
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -80,9 +81,12 @@ func Run(t *testing.T, h Harness) {
 		{"lock", lockCases, h},
 		{"holder", holderCases, h},
 		{"queue", queueCases, h},
+		{"seeing", seeingCases, h},
+		{"operator", operatorCases, h},
+		{"first", firstCases, h},
 		{"token", tokenCases, h},
 		{"inventory", inventoryCases, h},
-		{"limit", limitCases, limited},
+		{"limit", slices.Concat(limitCases, operatorLimitCases), limited},
 		{"names", nameCases, h},
 		{"concurrent", concurrentCases, h},
 		{"life", lifeCases, h},

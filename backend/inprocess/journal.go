@@ -143,6 +143,19 @@ func (j *journal) putPool(id []byte, p pool) (*group, error) {
 	return g, nil
 }
 
+// erasePool removes the record of a pool.
+func (j *journal) erasePool(id []byte) (*group, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	g, err := j.join()
+	if err != nil {
+		return nil, err
+	}
+	j.key = append(append(j.key[:0], poolPrefix), id...)
+	_ = g.batch.Delete(j.key, nil)
+	return g, nil
+}
+
 // await returns when everything that an answer rests on is durable, and the
 // answer may be told. Groups end in their order, so the last one of a shard
 // stands for all before it. It fails with backend.ErrInDoubt if that group

@@ -96,6 +96,17 @@ func (s *Store) acquire(ctx context.Context, id []byte, r backend.Request, end t
 	return w.lease, w.err
 }
 
+// AcquireFirst implements backend.Locker. It fails as Acquire does.
+func (s *Store) AcquireFirst(ctx context.Context, scope backend.Scope, keys []string, r backend.Request) (string, backend.Grant, error) {
+	r.Wait = 0
+	for _, key := range keys {
+		if g, err := s.Acquire(ctx, scope, key, r); g.Acquired || err != nil {
+			return key, g, err
+		}
+	}
+	return "", backend.Grant{}, nil
+}
+
 // takeBack ends a lease that its caller does not wait for any more. What tells of its end
 // is written behind it: if that is lost in a crash, the lease is there until it ends by itself.
 func (s *Store) takeBack(id []byte, name string, token int64, cause error) error {
@@ -227,13 +238,20 @@ func (s *Store) release(id []byte, p backend.Proof) (bool, basis, error) {
 		rests, err := sh.bury(l)
 		return false, rests, err
 	}
+	rests, err := s.end(sh, l)
+	return err == nil, rests, err
+}
+
+// end ends a lease that runs, and gives its lock to the first in line.
+func (s *Store) end(sh *shard, l *lease) (basis, error) {
 	if err := sh.recordEnd(l); err != nil {
-		return false, basis{}, err
+		return basis{}, err
 	}
+	key := l.key
 	sh.remove(l)
 	rests := sh.changed()
 	if len(sh.queues) > 0 {
-		s.serve(sh, string(id))
+		s.serve(sh, key)
 	}
-	return true, rests, nil
+	return rests, nil
 }

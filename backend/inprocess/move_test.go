@@ -356,14 +356,14 @@ func TestACrashedImportIsNeverServed(t *testing.T) {
 				t.Errorf("crash %d: the same import: %v", crashes, err)
 			}
 			s, err = after.tryOpen()
-		case err == nil && s.count() == 0:
+		case err == nil && s.poolCount() == 0:
 			return errors.Join(nil, s.Close())
 		}
 		if err != nil {
 			t.Errorf("crash %d: %v", crashes, err)
 			return nil
 		}
-		if n := s.count(); n != pools {
+		if n := s.poolCount(); n != pools {
 			t.Errorf("crash %d: %d pools are served, want %d", crashes, n, pools)
 		}
 		s.Close()
@@ -376,8 +376,8 @@ func TestACrashedImportIsNeverServed(t *testing.T) {
 	t.Logf("%d crashes, %d left a seal", crashes, sealed)
 }
 
-// count is how many pools a store has.
-func (s *Store) count() (n int) {
+// poolCount is how many pools a store has.
+func (s *Store) poolCount() (n int) {
 	for i := range s.shards {
 		n += len(s.shards[i].pools)
 	}

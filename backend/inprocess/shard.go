@@ -134,6 +134,13 @@ func (sh *shard) recordPool(id []byte, p pool) error {
 	return sh.wrote(sh.journal.putPool(id, p))
 }
 
+func (sh *shard) recordNoPool(id []byte) error {
+	if sh.journal == nil {
+		return nil
+	}
+	return sh.wrote(sh.journal.erasePool(id))
+}
+
 func (sh *shard) wrote(g *group, err error) error {
 	if err == nil {
 		sh.latest = g

@@ -164,7 +164,14 @@ const keySize = backend.MaxNameBytes + 256
 // appendKey encodes a name in its scope. Every part follows its length, so two
 // different (scope, name) never give the same bytes, whatever they contain.
 func appendKey(buf []byte, scope backend.Scope, name string) []byte {
-	for _, part := range [...]string{scope.Tenant, scope.Repository, scope.Branch, name} {
+	buf = appendScope(buf, scope)
+	buf = binary.AppendUvarint(buf, uint64(len(name)))
+	return append(buf, name...)
+}
+
+// appendScope begins a key: all keys of a scope, and no others, begin so.
+func appendScope(buf []byte, scope backend.Scope) []byte {
+	for _, part := range [...]string{scope.Tenant, scope.Repository, scope.Branch} {
 		buf = binary.AppendUvarint(buf, uint64(len(part)))
 		buf = append(buf, part...)
 	}

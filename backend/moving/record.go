@@ -26,7 +26,7 @@ type Pool struct {
 }
 
 // UnknownCapacity is that of a pool of a version that did not keep it.
-const UnknownCapacity = -1
+const UnknownCapacity = backend.UnknownCapacity
 
 // A Lease is one that was live when it was exported.
 type Lease struct {

@@ -52,7 +52,10 @@ func NewApp(ctx context.Context, cfg *Config, log *slog.Logger) (*App, error) {
 		return nil, errors.Join(err, a.Close())
 	}
 	a.renewal = newRenewal(cfg, policy, log)
-	a.functions = sqlfuncs.NewService(a.backend, sqlfuncs.Limits{TTL: cfg.Locks.MaxTTL, Wait: cfg.Locks.MaxWait})
+	a.functions = sqlfuncs.NewService(a.backend, sqlfuncs.Options{
+		MaxTTL: cfg.Locks.MaxTTL, MaxWait: cfg.Locks.MaxWait, MaxKeys: cfg.Locks.MaxKeysPerCall,
+		Administrators: cfg.Auth.AdminUsers, Log: log,
+	})
 	version, _ := buildVersion()
 	a.server, err = pgwire.NewServer(pgwire.Config{
 		Config: login.Config{
@@ -240,18 +243,18 @@ func listen(c *PGWireConfig) (net.Listener, error) {
 	return net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(c.Port)))
 }
 
-// announce warns of dev mode so that nobody overlooks it: to people at a terminal in a
-// frame, to a log as one record.
+// announce says what to try in dev mode, and warns of it so that nobody overlooks it: to people
+// at a terminal in a frame, to a log as one record.
 func (a *App) announce(w io.Writer) {
 	if !a.cfg.DevMode {
 		return
 	}
 	host, port, _ := net.SplitHostPort(a.Addr().String())
 	lines := []string{
+		fmt.Sprintf(`Try: psql "host=%s port=%s user=alice dbname=shop" -c "SELECT * FROM raisin_lock_acquire('seat:14A', 60000)"`, host, port),
 		"DEVELOPMENT MODE. NOT FOR PRODUCTION.",
 		"Everybody who reaches " + a.Addr().String() + " is let in, under any user name, without a password.",
 		"Locks and inventory are kept in memory only: everything is lost at exit.",
-		fmt.Sprintf(`Try: psql "host=%s port=%s user=alice dbname=shop"`, host, port),
 	}
 	if !isTerminal(w) {
 		a.log.Warn(strings.Join(lines, " "))

@@ -79,6 +79,7 @@ type LocksConfig struct {
 	MaxLeasesPerUser  int
 	MaxPoolsPerTenant int
 	MaxWaitersPerKey  int
+	MaxKeysPerCall    int
 	InProcess         InProcessConfig
 	Redis             RedisConfig
 }
@@ -163,6 +164,7 @@ func defaultConfig() *Config {
 			MaxPoolsPerTenant: 100_000,
 			MaxWait:           300 * time.Second,
 			MaxWaitersPerKey:  10_000,
+			MaxKeysPerCall:    100,
 			InProcess:         InProcessConfig{DataDir: "raisinproxy-data", Verify: "group", OnRestore: "pause"},
 			Redis: RedisConfig{
 				URL:          "redis://127.0.0.1:6379/0",
@@ -231,6 +233,7 @@ func (c *Config) keys() []key {
 		{"locks.max_leases_per_user", integer(&l.MaxLeasesPerUser, 0, 1<<31-1)},
 		{"locks.max_pools_per_tenant", integer(&l.MaxPoolsPerTenant, 0, 1<<31-1)},
 		{"locks.max_waiters_per_key", integer(&l.MaxWaitersPerKey, 0, 1<<31-1)},
+		{"locks.max_keys_per_call", integer(&l.MaxKeysPerCall, 1, 100_000)},
 
 		{"locks.inprocess.data_dir", text(&i.DataDir)},
 		{"locks.inprocess.verify", oneOf(&i.Verify, "group", "answer")},

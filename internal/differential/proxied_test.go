@@ -23,6 +23,8 @@ import (
 // store is a backend in memory that answers as the stand-ins do, token for token, and
 // keeps what it was asked. Leases in it do not end by themselves.
 type store struct {
+	backend.Backend // nil: no statement calls what is not written here
+
 	mu        sync.Mutex
 	pools     map[string]int64
 	locks     map[string]int64
@@ -107,11 +109,6 @@ func (s *store) Renew(_ context.Context, _ backend.Scope, key string, p backend.
 	return p.Token > 0 && s.locks[key] == p.Token, nil
 }
 
-// Look is of backend.Locker. No statement here asks.
-func (s *store) Look(context.Context, backend.Scope, string) (backend.Lease, bool, error) {
-	return backend.Lease{}, false, backend.ErrUnavailable
-}
-
 // Claim is of backend.Inventory.
 func (s *store) Claim(_ context.Context, _ backend.Scope, pool string, n, capacity int64) (backend.Claimed, error) {
 	s.mu.Lock()
@@ -187,7 +184,7 @@ func newServer(t *testing.T, behind *upstream.Server) *proxied {
 	}
 	server, err := pgwire.NewServer(pgwire.Config{
 		Config:          login.Config{Policy: policy, Log: slog.New(slog.DiscardHandler)},
-		Functions:       sqlfuncs.NewService(p.store, sqlfuncs.Limits{TTL: 5 * time.Minute, Wait: 5 * time.Minute}),
+		Functions:       sqlfuncs.NewService(p.store, sqlfuncs.Options{MaxTTL: 5 * time.Minute, MaxWait: 5 * time.Minute}),
 		Version:         "test",
 		ShutdownTimeout: 5 * time.Second,
 		Upstream:        behind,

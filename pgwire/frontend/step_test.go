@@ -40,7 +40,7 @@ func aliceSession(t testing.TB) *Session {
 		t.Fatal(err)
 	}
 	env := &Env{
-		Functions:       sqlfuncs.NewService(store, sqlfuncs.Limits{TTL: 5 * time.Minute, Wait: 5 * time.Minute}),
+		Functions:       sqlfuncs.NewService(store, sqlfuncs.Options{MaxTTL: 5 * time.Minute, MaxWait: 5 * time.Minute}),
 		Planner:         planner.New(planner.Config{CacheBytes: 16 << 20}),
 		Defaults:        defaults,
 		Now:             time.Now,

@@ -126,7 +126,7 @@ func TestGivingBackIsBounded(t *testing.T) {
 				noteLock(t, s, fmt.Sprintf("k%02d", i))
 			}
 			store := &stuck{err: err}
-			s.Env.Functions = sqlfuncs.NewService(store, sqlfuncs.Limits{TTL: time.Minute, Wait: time.Minute})
+			s.Env.Functions = sqlfuncs.NewService(store, sqlfuncs.Options{MaxTTL: time.Minute, MaxWait: time.Minute})
 			start := time.Now()
 			stays := s.UndoUnit()
 			if took := time.Since(start); took > giveBackTime {

@@ -134,7 +134,7 @@ func appendByCodec(dst []byte, t Type, text string) ([]byte, error) {
 	if !ok || !typ.Codec.FormatSupported(pgtype.BinaryFormatCode) {
 		return nil, noBinaryForm(t)
 	}
-	if items, first, ok := cutBound(text); ok {
+	if items, first, ok := CutBound(text); ok {
 		start := len(dst)
 		out, err := appendByCodec(dst, t, items)
 		if err == nil {
@@ -166,18 +166,6 @@ func codecArray(t *pgtype.Type) (*pgtype.ArrayCodec, bool) {
 	}
 	codec, ok := t.Codec.(*pgtype.ArrayCodec)
 	return codec, ok
-}
-
-// cutBound takes the bounds off an array of one dimension that does not begin at 1, such
-// as [0:1]={a,b}: pgtype forgets them.
-func cutBound(text string) (items string, first int64, ok bool) {
-	bounds, items, ok := strings.Cut(text, "]=")
-	if !ok || !strings.HasPrefix(bounds, "[") {
-		return text, 1, false
-	}
-	lower, _, _ := strings.Cut(bounds[1:], ":")
-	first, err := strconv.ParseInt(lower, 10, 32)
-	return items, first, err == nil
 }
 
 // textByCodec is its opposite, for the parameters of such answers.
