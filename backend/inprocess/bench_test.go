@@ -130,6 +130,30 @@ func BenchmarkBytesPerLock(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
+// BenchmarkBytesPerWaiter reports the memory of a call in line, without the goroutine that the
+// call has anyway.
+func BenchmarkBytesPerWaiter(b *testing.B) {
+	const locks, waiters = 100, 10_000
+	for b.Loop() {
+		s := New(Options{})
+		fill(b, s, locks)
+		before, end := heapInUse(), deadline(s.clock.Boot(), time.Hour)
+		for i := range locks * waiters {
+			id := appendKey(nil, scope, fmt.Sprintf("event:%08d", i%locks))
+			sh := s.shardOf(id)
+			sh.mu.Lock()
+			_, err := s.join(sh, id, end, time.Hour, nil)
+			sh.mu.Unlock()
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(float64(heapInUse()-before)/(locks*waiters), "B/waiter")
+		s.Close()
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
 // BenchmarkReap drops a million leases that are over, as the reaper does.
 func BenchmarkReap(b *testing.B) {
 	const live = 1_000_000

@@ -113,7 +113,7 @@ func TestDamagedStoreIsRefused(t *testing.T) {
 		"a short lease":         set([]byte("lx"), []byte("short")),
 		"a lease beyond token":  set([]byte("lx"), appendLease(nil, &leaseRecord{token: backend.MaxToken, deadline: 1, ttl: 1})),
 		"a negative lease":      set([]byte("lx"), appendLease(nil, &leaseRecord{token: 1, deadline: 1, ttl: -1})),
-		"a long lease":          set([]byte("lx"), append(appendLease(nil, &leaseRecord{token: 1}), 0)),
+		"a nameless user":       set([]byte("lx"), append(appendLease(nil, &leaseRecord{token: 1}), 0)),
 		"a short pool":          set([]byte("px"), []byte("short")),
 		"a negative pool":       set([]byte("px"), appendInt(nil, -1)),
 		"a negative ceiling":    set(ceilingKey, appendInt(nil, -1)),

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"raisinproxy/backend"
@@ -106,9 +107,13 @@ func readLease(value []byte) (leaseRecord, error) {
 		return l, nil
 	}
 	var err error
-	l.acquired, err = readInt(value[nameless:least])
-	l.user = string(value[least:])
-	return l, err
+	if l.acquired, err = readInt(value[nameless:least]); err != nil {
+		return leaseRecord{}, err
+	}
+	if l.user = string(value[least:]); strings.ContainsRune(l.user, 0) {
+		return leaseRecord{}, fmt.Errorf("%w: a lease of %q, which is no name", errRecord, l.user)
+	}
+	return l, nil
 }
 
 // readPool reads a pool of any format.
