@@ -293,11 +293,11 @@ func TestTooManyUnanswered(t *testing.T) {
 func TestCensus(t *testing.T) {
 	h := []Operation{
 		acquired(0, 1, 5), refused(2, 3), acquired(110, 111, 6), released(112, 113, 6, true), unknown(acquired(114, 115, 0)),
-		acquired(300, 301, 7),
+		acquired(300, 301, 7), waited(60, acquired(302, 312, 8)), released(310, 311, 7, true), waited(5, refused(313, 318)),
 		claimed(0, 1, 10, 0), soldOut(2, 3, 1, 0), restocked(4, 5, 1, 1), undone(claimed(6, 7, 1, 0)), cut(soldOut(8, 9, 99, 1)),
 	}
 	got := Count(h)
-	want := Census{Calls: 10, Unknown: 1, Undone: 1, Contended: 1, Grants: 3, Expired: 1, Claims: 1, SoldOut: 1, Restocks: 1, Codes: map[string]int{}}
+	want := Census{Calls: 13, Unknown: 1, Undone: 1, Contended: 1, Grants: 4, HandedOn: 1, InVain: 1, Expired: 1, Claims: 1, SoldOut: 1, Restocks: 1, Codes: map[string]int{}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("the census is\n%+v, want\n%+v", got, want)
 	}
@@ -308,7 +308,7 @@ func TestCensus(t *testing.T) {
 		t.Errorf("missing: %s", missing)
 	}
 	got = Count(h[:2])
-	if missing := got.Vacuous(Wants{Unknown: true}); missing != "no outcome that nobody was told, no lease that ended by time, no claim, no sold-out pool, no restock" {
+	if missing := got.Vacuous(Wants{Unknown: true}); missing != "no outcome that nobody was told, no lock handed on to a call in line, no wait in vain, no lease that ended by time, no claim, no sold-out pool, no restock" {
 		t.Errorf("missing: %s", missing)
 	}
 }
