@@ -1,6 +1,7 @@
 package backendtest
 
 import (
+	"context"
 	"errors"
 	"strconv"
 	"sync"
@@ -195,7 +196,9 @@ func fullLine(_ testing.TB, s *store) {
 		line = append(line, s.join("bob", "k", s.units(1000), s.units(1000)))
 	}
 	r := backend.Request{TTL: s.unit, Wait: s.units(1000), User: "carol"}
-	if _, err := s.client().Acquire(s.ctx, s.scope, "k", r); !errors.Is(err, backend.ErrTooManyWaiters) {
+	ctx, cancel := context.WithTimeout(s.ctx, patience)
+	defer cancel()
+	if _, err := s.client().Acquire(ctx, s.scope, "k", r); !errors.Is(err, backend.ErrTooManyWaiters) {
 		s.t.Fatalf("Acquire in a full line: %v, want ErrTooManyWaiters", err)
 	}
 	s.mustReleaseAs("alice", "k", token)

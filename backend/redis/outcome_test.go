@@ -569,7 +569,9 @@ func TestALeaseThatIsOverIsNotHandedOutToTheRetry(t *testing.T) {
 	s, server, link, o := linked(t)
 	id := keyOf(o.Namespace, lockKind, scope, "k")
 	link.Next(redistest.Rule{DropAnswer: true})
-	wait := background(func() (backend.Grant, error) { return s.acquire(t.Context(), id, "k", backend.Request{TTL: 100 * time.Millisecond}) })
+	wait := background(func() (backend.Grant, error) {
+		return s.acquire(t.Context(), id, "k", backend.Request{TTL: 100 * time.Millisecond})
+	})
 	var first int64
 	eventually(t, "the first copy is granted", func() bool {
 		text, _ := server.Do("HGET", id, "t").(string)
