@@ -22,6 +22,7 @@ var limitCases = []testCase{
 	{"a lease that is over does not count", overDoesNotCount},
 	{"racing acquires get no more leases than the limit", racingForLeases},
 	{"a call that waits counts from when it joins the line", waitersCount},
+	{"a call that waited in vain does not count", inVainDoesNotCount},
 	{"a line that is full takes no more", fullLine},
 }
 
@@ -179,6 +180,7 @@ func waitersCount(_ testing.TB, s *store) {
 	}
 	gone = append(gone, s.join("alice", "k", s.units(1000), s.units(1000)))
 	s.mustHaveTooMany("alice", "one more")
+	s.mustNotJoin("alice", "k", backend.ErrTooManyLeases)
 	gone[0].cancel()
 	gone[0].mustEnd()
 	token := s.mustAcquireAs("alice", "one more", s.units(1000))
@@ -189,18 +191,38 @@ func waitersCount(_ testing.TB, s *store) {
 	s.mustHaveTooMany("alice", "one more")
 }
 
+// mustNotJoin asks for a place in line that a user may not have.
+func (s *store) mustNotJoin(user, key string, want error) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.ctx, patience)
+	defer cancel()
+	r := backend.Request{TTL: s.units(1000), Wait: s.units(1000), User: user}
+	if g, err := s.client().Acquire(ctx, s.scope, key, r); !errors.Is(err, want) || g != (backend.Grant{}) {
+		s.t.Fatalf("Acquire(%q) in line by %s = %+v, %v; want %v", key, user, g, err, want)
+	}
+}
+
+func inVainDoesNotCount(t testing.TB, s *store) {
+	s.mayWait(t)
+	s = s.sameClient()
+	s.mustAcquireAs("bob", "k", s.units(1000))
+	for i := range MaxLeases - 1 {
+		s.mustAcquireAs("alice", strconv.Itoa(i), s.units(1000))
+	}
+	w := s.join("alice", "k", s.units(1000), s.units(6))
+	s.advance(7)
+	w.mustHaveNothing()
+	s.mustAcquireAs("alice", "one more", s.units(1000))
+	s.mustHaveTooMany("alice", "too many")
+}
+
 func fullLine(_ testing.TB, s *store) {
 	token := s.mustAcquireAs("alice", "k", s.units(1000))
 	var line []*waiting
 	for range MaxWaiters {
 		line = append(line, s.join("bob", "k", s.units(1000), s.units(1000)))
 	}
-	r := backend.Request{TTL: s.unit, Wait: s.units(1000), User: "carol"}
-	ctx, cancel := context.WithTimeout(s.ctx, patience)
-	defer cancel()
-	if _, err := s.client().Acquire(ctx, s.scope, "k", r); !errors.Is(err, backend.ErrTooManyWaiters) {
-		s.t.Fatalf("Acquire in a full line: %v, want ErrTooManyWaiters", err)
-	}
+	s.mustNotJoin("carol", "k", backend.ErrTooManyWaiters)
 	s.mustReleaseAs("alice", "k", token)
 	for _, w := range line {
 		s.mustReleaseAs("bob", "k", w.mustHave())
