@@ -96,15 +96,16 @@ func TestALineStaysWhenTheJournalIsFull(t *testing.T) {
 		if g, _, _, err := s.acquireOrJoin(sh, id, backend.Request{TTL: time.Hour, User: "carol"}, 0); err != nil || g.token != 0 {
 			t.Errorf("a call that does not wait was answered %+v, %v; want a refusal", g, err)
 		}
-		if n := s.waitersFor("k"); n != 2 {
-			t.Errorf("%d stand in line, want 2", n)
+		third := waits("dave")
+		synctest.Wait()
+		if n := s.waitersFor("k"); n != 3 {
+			t.Errorf("%d stand in line, want 3", n)
 		}
 		g.open(nil)
 		<-released
 		<-stuck
 		synctest.Wait() // what waited is written
 		m.clock.Advance(retryAfter)
-		third := waits("dave") // joins behind them, whatever the lock is by now
 		r := <-first
 		if r.err != nil || !r.answer.Acquired || r.answer.Token <= token {
 			t.Fatalf("the first in line = %+v", r)
