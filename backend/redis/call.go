@@ -83,7 +83,7 @@ func (s *Store) execute(ctx context.Context, c *call) (reply, error) {
 	}
 	defer s.work.Done()
 	if s.clock.now() == 0 {
-		return reply{}, fmt.Errorf("%w: no answer from Redis yet", backend.ErrUnavailable)
+		return reply{}, errNoAnswer
 	}
 	c.nonce = s.nonce()
 	c.forget = s.known.forget(c.key)
@@ -92,7 +92,10 @@ func (s *Store) execute(ctx context.Context, c *call) (reply, error) {
 	defer cancel()
 	r, err := s.repeat(sending, c, c.request)
 	if err == nil {
-		if !c.copied && r.changed() {
+		switch {
+		case !r.changed():
+			s.known.answer(c.key, c.forget...) // its script has not come to them
+		case !c.copied:
 			s.known.answer(c.key, c.nonce)
 		}
 		return r, nil
@@ -105,6 +108,8 @@ func (s *Store) execute(ctx context.Context, c *call) (reply, error) {
 	}
 	return s.settle(ctx, c, start, err)
 }
+
+var errNoAnswer = fmt.Errorf("%w: no answer from Redis yet", backend.ErrUnavailable)
 
 // finalError ends a call for certain, whatever copies of it there are.
 type finalError struct{ err error }
@@ -176,6 +181,8 @@ func (s *Store) repeat(ctx context.Context, c *call, next nextCopy) (reply, erro
 				err = errors.New("the request reached Redis after its time")
 			case "JUDGE", "NOBEAT", "CLOCK":
 				err = s.unjudged(answer.word)
+			case "MORE": // there is more to be done than a script may
+				continue
 			case "GIVENUP":
 				return reply{}, &finalError{fmt.Errorf("%w: the call was given up", backend.ErrUnavailable)}
 			default:

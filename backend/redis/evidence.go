@@ -82,6 +82,19 @@ func (w *watch) about(addr string) (evidence, error) {
 	return e, nil
 }
 
+// offersFrom is the server time before which no free lock is offered to those in line: they would be refused it.
+func (w *watch) offersFrom() int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch now := time.Now(); {
+	case !w.opts.ContinueOnLoss && now.Before(w.paused):
+		return backend.MaxToken - 1
+	case now.Before(w.state.Early):
+		return w.state.Earliest
+	}
+	return 0
+}
+
 // longest is the longest lease that any proxy may ever have granted. One that is longer was written by somebody else.
 func (w *watch) longest() time.Duration {
 	w.mu.Lock()

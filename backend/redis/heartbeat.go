@@ -115,6 +115,7 @@ func (s *Store) warnOfConfig(ctx context.Context, node *goredis.Client, one samp
 	if one.policy != "noeviction" {
 		log.Warn("redis: maxmemory-policy may evict locks and pools: inventory is refused until it is noeviction", "policy", one.policy)
 	}
+	s.warnIfDeaf(ctx, node, log)
 	if !one.aof {
 		log.Warn("redis: appendonly is off: a crash loses acknowledged state, which stops inventory")
 		return

@@ -86,6 +86,7 @@ func (c *leaseCount) counted(scope backend.Scope, key string, r backend.Request,
 func isUnchanged(err error) bool {
 	for _, certain := range []error{
 		backend.ErrUnavailable, backend.ErrOutOfResources, backend.ErrUnwritable, backend.ErrStateLost, backend.ErrMoved, backend.ErrTokensExhausted,
+		backend.ErrTooManyWaiters,
 	} {
 		if errors.Is(err, certain) {
 			return !errors.Is(err, backend.ErrInDoubt)
@@ -182,6 +183,13 @@ func (c *leaseCount) forget(now time.Time) {
 	if len(c.held) <= min(c.peak/4, maxMovedLeases) {
 		c.shrink()
 	}
+}
+
+// live is how many leases there are.
+func (c *leaseCount) live() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return int64(len(c.held))
 }
 
 // shrink makes the map and the heap anew, which never become smaller by themselves.

@@ -213,13 +213,13 @@ func TestACopyBetweenTheGrantAndTheAnswerGrantsNothingLater(t *testing.T) {
 			send := func(sc *script, copied string, notAfter int64) reply {
 				t.Helper()
 				r, err := s.attempt(ctx, &call{key: id}, func(s *Store, addr string) (*request, error) {
-					args := []any{"0", 0}
+					args := []any{"0", 0, 0}
 					if sc == acquireScript {
 						e, err := s.watch.grants(addr)
 						if err != nil {
 							return nil, err
 						}
-						args = []any{60_000, 60_000, e.floor, e.earliest, e.judged, 60_000, ""}
+						args = []any{60_000, 60_000, e.floor, e.earliest, e.judged, 60_000, "", 0, 0}
 					}
 					return &request{script: sc, key: id, args: append([]any{"nonce", notAfter, copied}, args...)}, nil
 				}, nil, true, false)
@@ -570,7 +570,8 @@ func TestALeaseThatIsOverIsNotHandedOutToTheRetry(t *testing.T) {
 	id := keyOf(o.Namespace, lockKind, scope, "k")
 	link.Next(redistest.Rule{DropAnswer: true})
 	wait := background(func() (backend.Grant, error) {
-		return s.acquire(t.Context(), id, "k", backend.Request{TTL: 100 * time.Millisecond})
+		g, _, err := s.acquire(t.Context(), id, "k", backend.Request{TTL: 100 * time.Millisecond}, time.Time{})
+		return g, err
 	})
 	var first int64
 	eventually(t, "the first copy is granted", func() bool {

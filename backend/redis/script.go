@@ -14,6 +14,12 @@ type script struct {
 //go:embed lua/prelude.lua
 var prelude string
 
+//go:embed lua/queue.lua
+var queueText string
+
+//go:embed lua/poll.lua
+var pollText string
+
 //go:embed lua/acquire.lua
 var acquireText string
 
@@ -57,14 +63,15 @@ var takeText string
 var putText string
 
 var (
-	acquireScript = newScript("acquire", prelude+acquireText)
-	releaseScript = newScript("release", prelude+releaseText)
+	acquireScript = newScript("acquire", prelude+queueText+acquireText)
+	releaseScript = newScript("release", prelude+queueText+releaseText)
 	renewScript   = newScript("renew", prelude+renewText)
 	lookScript    = newScript("look", prelude+lookText)
 	claimScript   = newScript("claim", prelude+claimText)
 	reserveScript = newScript("reserve", prelude+reserveText)
 	restockScript = newScript("restock", prelude+restockText)
-	settleScript  = newScript("settle", prelude+settleText)
+	pollScript    = newScript("poll", prelude+queueText+pollText)
+	settleScript  = newScript("settle", prelude+queueText+settleText)
 	idScript      = newScript("id", idText)
 	beatScript    = newScript("beat", beatText)
 	adoptScript   = newScript("adopt", adoptText)

@@ -26,10 +26,13 @@ type Store struct {
 	clock   serverClock
 	known   known
 	leases  *leaseCount // nil: they are not limited
+	lines   lines
 	lock    *stateLock
 
 	life  string // random: nonces of this Store begin with it
 	calls atomic.Uint64
+
+	listening sync.Once // for offers, from the first call on that waits
 
 	work     sync.WaitGroup // goroutines that end by themselves: lanes and calls
 	beats    sync.WaitGroup
@@ -133,10 +136,21 @@ func (s *Store) begin(ctx context.Context) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.closed {
-		return fmt.Errorf("%w: the store is closed", backend.ErrUnavailable)
+		return errClosed
 	}
 	s.work.Add(1)
 	return nil
+}
+
+var errClosed = fmt.Errorf("%w: the store is closed", backend.ErrUnavailable)
+
+// Held is how many leases were taken through this Store and how many of its calls stand in line for one. Leases are
+// counted only if their number is limited, and until they are over by this process's clock or a later call has noticed.
+func (s *Store) Held() (leases, waiters int64) {
+	if s.leases != nil {
+		leases = s.leases.live()
+	}
+	return leases, s.lines.waiting()
 }
 
 // nonce names one execution of a call, whoever repeats it.

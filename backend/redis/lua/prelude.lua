@@ -12,6 +12,9 @@
 --
 -- The field x of a lock, a pool or a beat seals it: an export has told what it is, or an import is not
 -- complete. Calls are SEALED then and change nothing; on a sealed beat's master nothing new is made.
+--
+-- Scripts of locks have queue.lua after this one. Whoever ends a lease of a lock with a field qn offers it then to those
+-- who wait: see offer there.
 
 local key, nonce, not_after, copied = KEYS[1], ARGV[1], ARGV[2], ARGV[3] == '1'
 local record = '!' .. nonce
@@ -136,7 +139,7 @@ end
 -- a record that has grown a few that nobody came for.
 local function forget(from)
     for i = from, #ARGV do redis.call('HDEL', key, '!' .. ARGV[i]) end
-    if redis.call('HLEN', key) <= 16 then return end
+    if redis.call('HLEN', key) <= 16 or redis.call('HEXISTS', key, 'qn') == 1 then return end -- a line is no orphans
     local sample = redis.call('HRANDFIELD', key, 4, 'WITHVALUES')
     for i = 1, #sample, 2 do
         if string.sub(sample[i], 1, 1) == '!' and sample[i] ~= record then

@@ -1,7 +1,7 @@
--- release: token, the longest lease in ms, user, answered nonces...
+-- release: token, the longest lease in ms, user, server microseconds before which nothing is offered, answered nonces...
 -- -> YES token | NO token | STRANGE value | SEALED | LATE | GIVENUP
-local token, longest, user = ARGV[4], ARGV[5], ARGV[6]
-local fields = try('HMGET', key, 't', 'r', record, 'x', 'u')
+local token, longest, user, earliest = ARGV[4], ARGV[5], ARGV[6], ARGV[7]
+local fields = try('HMGET', key, 't', 'r', record, 'x', 'u', 'qn')
 if fields.err then return fields end -- the key is somebody else's
 local last, retention, answer = fields[1] or '0', fields[2], fields[3]
 if answer then
@@ -20,5 +20,6 @@ local refused = refusal()
 if refused then return refused end
 free(retention)
 redis.call('HSET', key, record, not_after .. ' YES')
-forget(7)
+forget(8)
+if fields[6] then offer(earliest) end
 return {'YES', now, last}
