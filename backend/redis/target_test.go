@@ -24,7 +24,7 @@ import (
 )
 
 // acl is what a user of Redis needs for one name space. docs/operations.md says the same.
-const acl = "~%s:* -@all +@connection +info +eval +evalsha +scan +wait +config|get +cluster|slots +cluster|shards +command " +
+const acl = "~%[1]s:* resetchannels &%[1]s:w:* -@all +publish +subscribe +@connection +info +eval +evalsha +scan +wait +config|get +cluster|slots +cluster|shards +command " +
 	"+time +hmget +hset +hdel +hincrby +hlen +hexists +hrandfield +pttl +pexpire +persist"
 
 func TestAUserWithFewRightsIsEnough(t *testing.T) {
@@ -37,6 +37,10 @@ func TestAUserWithFewRightsIsEnough(t *testing.T) {
 	server.Do(append(args, "+script|load")...) // script load is for this test
 	s := open(t, o)
 	warm(t, s)
+	token := mustAcquire(t, s, "k", time.Minute)
+	w := standInLine(t, s, "k", time.Minute)
+	mustRelease(t, s, "k", token)
+	w.mustHave()
 	if denied := server.Do("ACL", "LOG"); len(denied.([]any)) > 0 {
 		t.Errorf("Redis has denied something: %v", denied)
 	}

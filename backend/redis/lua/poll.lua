@@ -16,7 +16,7 @@ if not fields[4] then return {'WAIT', now, '1000', '0'} end
 if fields[5] then count(nonce, 0, true) end
 
 local function tickets()
-    local alive = redis.call('HGET', key, 'p' .. proxy)
+    local alive = get('p' .. proxy)
     return alive and words(alive)[2] or '0'
 end
 

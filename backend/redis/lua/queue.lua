@@ -13,6 +13,8 @@ local OFFER_US, ALIVE_US, MOST_DEAD = 1500000, 3000000, 100
 local STEP_US = 1000000 -- how far the clock may be set back without harm to who is in line
 local LINE_MS = 10000 -- how long a line lives that nobody asks for, whatever the retention is
 
+local function get(field) return redis.call('HMGET', key, field)[1] end
+
 local function proxy_of(ticket) return string.sub(ticket, 1, 12) end
 
 -- past tells whether a time is over that was length away when it was written. One that is further away now
@@ -25,7 +27,7 @@ end
 -- count changes how many tickets a proxy has in this line, and says that it lives if that is known.
 local function count(ticket, change, lives)
     local field = 'p' .. proxy_of(ticket)
-    local was = words(redis.call('HGET', key, field) or '0 0')
+    local was = words(get(field) or '0 0')
     local tickets = tonumber(was[2]) + change
     local alive = lives and digits(tonumber(now) + ALIVE_US) or was[1]
     if tickets > 0 then redis.call('HSET', key, field, alive .. ' ' .. digits(tickets)) else redis.call('HDEL', key, field) end
@@ -35,7 +37,7 @@ end
 local function leave(number, ticket)
     redis.call('HDEL', key, 'q' .. number, 'k' .. ticket)
     count(ticket, -1)
-    local offer = redis.call('HGET', key, 'o')
+    local offer = get('o')
     if offer and words(offer)[1] == number then redis.call('HDEL', key, 'o') end
     if redis.call('HINCRBY', key, 'qn', '-1') <= 0 then redis.call('HDEL', key, 'qn', 'qh', 'qt', 'o') end
 end
@@ -50,7 +52,7 @@ end
 -- dead tells whether a ticket's wait is over, or its proxy does not ask for it any more.
 local function dead(ticket, ending, length)
     if past(ending, tonumber(length)) then return true end
-    local alive = redis.call('HGET', key, 'p' .. proxy_of(ticket))
+    local alive = get('p' .. proxy_of(ticket))
     return not alive or past(words(alive)[1], ALIVE_US)
 end
 
@@ -61,7 +63,7 @@ local function first_in_line()
         local head = redis.call('HMGET', key, 'qh', 'o')
         local number, offer = head[1], head[2] and words(head[2])
         if not number then return nil end
-        local entry = redis.call('HGET', key, 'q' .. number)
+        local entry = get('q' .. number)
         local ticket, ending, length
         if entry then ticket, ending, length = unpack(words(entry)) end
         if offer and offer[1] ~= number then offer = nil end
@@ -116,7 +118,7 @@ local function stand(ticket, wait, most)
         local refused = refusal()
         if refused then return refused end
         first_in_line() -- the dead take no place
-        if tonumber(redis.call('HGET', key, 'qn') or '0') >= tonumber(most) then return {'FULL', now} end
+        if tonumber(get('qn') or '0') >= tonumber(most) then return {'FULL', now} end
         line = redis.call('HMGET', key, 'k' .. ticket, 'qn', 'qt', 'qh')
     end
     local number = line[3] or '0'

@@ -14,7 +14,7 @@ if fields[5] then undo = false end -- sealed: what was applied is exported so
 local refused = refusal()
 if refused then return refused end
 
-local number = fields[6] and redis.call('HGET', key, 'k' .. nonce)
+local number = fields[6] and get('k' .. nonce)
 if number then leave(number, nonce) end
 
 -- hand_on offers a lock that is free now to who is next.

@@ -1,0 +1,515 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"raisinproxy/backend"
+	"raisinproxy/backend/redis/redistest"
+)
+
+// inLine is a call that waits.
+type inLine struct {
+	t      testing.TB
+	key    string
+	cancel context.CancelFunc
+	wait   func() (backend.Grant, error)
+}
+
+// forLong is a wait whose end no test sees.
+const forLong = 10 * time.Minute
+
+// callInLine has a call wait.
+func callInLine(t testing.TB, s *Store, key string, ttl, wait time.Duration) *inLine {
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(cancel)
+	return &inLine{t, key, cancel, background(func() (backend.Grant, error) {
+		return s.Acquire(ctx, scope, key, backend.Request{TTL: ttl, Wait: wait})
+	})}
+}
+
+// standInLine has a call wait, and returns when it stands in line.
+func standInLine(t testing.TB, s *Store, key string, ttl time.Duration) *inLine {
+	t.Helper()
+	before := waitersOf(t, s, key)
+	w := callInLine(t, s, key, ttl, forLong)
+	eventually(t, "the call stands in line", func() bool { return waitersOf(t, s, key) > before })
+	return w
+}
+
+func waitersOf(t testing.TB, s *Store, key string) int64 {
+	t.Helper()
+	l, _, err := s.Look(t.Context(), scope, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l.Waiters
+}
+
+func (w *inLine) mustHave() int64 {
+	w.t.Helper()
+	g, err := w.wait()
+	if err != nil || !g.Acquired {
+		w.t.Fatalf("the call that waited for %q was answered %+v, %v; want the lock", w.key, g, err)
+	}
+	return g.Token
+}
+
+func mustRelease(t testing.TB, s *Store, key string, token int64) {
+	t.Helper()
+	if ok, err := s.Release(context.Background(), scope, key, backend.Proof{Token: token}); !ok || err != nil {
+		t.Fatalf("Release(%q) = %v, %v", key, ok, err)
+	}
+}
+
+// proxyByHand asks as a proxy does whose calls do only what a test says.
+type proxyByHand struct {
+	t    testing.TB
+	s    *Store
+	key  string
+	name string // of twelve characters
+}
+
+func byHand(t testing.TB, s *Store, key, name string) *proxyByHand {
+	return &proxyByHand{t, s, keyOf(s.opts.Namespace, lockKind, scope, key), (name + "------------")[:12]}
+}
+
+// send runs a script once.
+func (p *proxyByHand) send(sc *script, ticket string, args func(e evidence) []any) reply {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.t.Context(), 30*time.Second)
+	defer cancel()
+	r, err := p.s.attempt(ctx, &call{key: p.key}, func(s *Store, addr string) (*request, error) {
+		e, err := s.watch.grants(addr)
+		if err != nil {
+			return nil, err
+		}
+		c := &call{nonce: p.name + ticket, notAfter: s.clock.now() + time.Minute.Microseconds()}
+		return &request{script: sc, key: p.key, args: c.head(args(e)...)}, nil
+	}, nil, true, false)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return r
+}
+
+func (p *proxyByHand) ask(ticket string) reply {
+	p.t.Helper()
+	return p.send(acquireScript, ticket, func(e evidence) []any {
+		return p.s.acquireArgs(e, backend.Request{TTL: time.Minute}, forLong)
+	})
+}
+
+func (p *proxyByHand) mustStand(tickets ...string) {
+	p.t.Helper()
+	for _, ticket := range tickets {
+		if r := p.ask(ticket); r.word != "QUEUED" {
+			p.t.Fatalf("%s is answered %+v, want QUEUED", ticket, r)
+		}
+	}
+}
+
+func (p *proxyByHand) poll() reply {
+	p.t.Helper()
+	return p.send(pollScript, "poll", func(evidence) []any { return []any{milliseconds(p.s.watch.longest()), 0} })
+}
+
+// numbers makes tickets.
+func numbers(n int) []string {
+	var all []string
+	for i := range n {
+		all = append(all, strconv.Itoa(i))
+	}
+	return all
+}
+
+// mustHaveNoLine sees that nothing of a line is left in the hash of a lock.
+func mustHaveNoLine(t *testing.T, server *redistest.Server, o Options, key string) {
+	t.Helper()
+	for _, field := range server.Do("HKEYS", keyOf(o.Namespace, lockKind, scope, key)).([]any) {
+		if name := field.(string); strings.ContainsAny(name[:1], "qkpo") {
+			t.Errorf("the hash of %q has the field %q still", key, name)
+		}
+	}
+}
+
+// evaluated is how many scripts of calls and polls the server has run.
+func evaluated(t *testing.T, server *redistest.Server) int {
+	t.Helper()
+	text, err := server.Admin().Info(t.Context(), "commandstats").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stats := parseInfo(text)["cmdstat_evalsha"]
+	calls, _, _ := strings.Cut(strings.TrimPrefix(stats, "calls="), ",")
+	n, _ := strconv.Atoi(calls)
+	return n
+}
+
+// However many calls a proxy had in line when it died, it is noticed once: scripts drop a hundred of them each.
+func TestADeadProxyCostsOnceWhateverItHadInLine(t *testing.T) {
+	t.Parallel()
+	server, clock := redistest.StartWithClock(t)
+	o := options(t, server.URL())
+	s := open(t, o)
+	holder := mustAcquire(t, s, "k", time.Hour/20)
+	dead := byHand(t, s, "k", "dead")
+	dead.mustStand(numbers(200)...)
+	w := standInLine(t, s, "k", time.Minute)
+	clock.Step(4 * time.Second) // longer than a proxy lives that does not ask
+	before := evaluated(t, server)
+	mustRelease(t, s, "k", holder)
+	token := w.mustHave()
+	// One to release it, which drops a hundred, two polls, the grant, and what polls came between.
+	if n := evaluated(t, server) - before; n > 10 {
+		t.Errorf("%d scripts were run until the next living call had the lock", n)
+	}
+	mustHaveNoLine(t, server, o, "k")
+	mustRelease(t, s, "k", token)
+}
+
+// The dead are dropped a hundred by each script, and the reply says that there are more.
+func TestAScriptDropsAHundredOfTheDead(t *testing.T) {
+	t.Parallel()
+	server, clock := redistest.StartWithClock(t)
+	o := options(t, server.URL())
+	s := open(t, o)
+	mustAcquire(t, s, "k", time.Second)
+	dead, living := byHand(t, s, "k", "dead"), byHand(t, s, "k", "living")
+	dead.mustStand(numbers(250)...)
+	living.mustStand("mine")
+	clock.Step(4 * time.Second)
+	var words []string
+	for range 3 {
+		words = append(words, living.poll().word)
+	}
+	if got := strings.Join(words, " "); got != "MORE MORE OFFER" {
+		t.Errorf("polls are answered %s, want MORE MORE OFFER", got)
+	}
+	if r := living.ask("mine"); r.word != "GRANTED" {
+		t.Errorf("the living call is answered %+v", r)
+	}
+	mustHaveNoLine(t, server, o, "k")
+}
+
+// A proxy that may not publish, or may not subscribe, hands over all the same, and says so when it starts.
+func TestDeafProxiesHandOverByPolls(t *testing.T) {
+	t.Parallel()
+	for _, denied := range []string{"-publish", "-subscribe", "resetchannels"} {
+		t.Run(denied, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t, "user default on nopass ~* &* +@all "+denied)
+			o := options(t, server.URL())
+			log := &logBuffer{}
+			o.Log = slog.New(slog.NewTextHandler(log, nil))
+			s := open(t, o)
+			if !log.has("may not tell each other") || !log.has("+publish +subscribe") {
+				t.Errorf("no warning at the start:\n%s", log)
+			}
+			other := open(t, second(t, o))
+			token := mustAcquire(t, s, "k", time.Minute)
+			var line []*inLine
+			for i := range 4 {
+				line = append(line, standInLine(t, []*Store{other, s}[i%2], "k", time.Minute))
+			}
+			for _, w := range line {
+				mustRelease(t, s, "k", token)
+				token = w.mustHave()
+			}
+			mustRelease(t, s, "k", token)
+			mustHaveNoLine(t, server, o, "k")
+		})
+	}
+}
+
+// A session that does not take the lock which is offered to it lets the next one pass, and stays in line.
+func TestAStuckSessionCostsOneOffer(t *testing.T) {
+	t.Parallel()
+	server, clock := redistest.StartWithClock(t)
+	o := options(t, server.URL())
+	s := open(t, o)
+	holder := mustAcquire(t, s, "k", time.Minute)
+	stuck, next := byHand(t, s, "k", "stuck"), byHand(t, s, "k", "next")
+	stuck.mustStand("first")
+	next.mustStand("second", "third")
+	mustRelease(t, s, "k", holder)
+	if r := next.ask("second"); r.word != "QUEUED" {
+		t.Fatalf("the second in line is answered %+v while the lock is offered to the first", r)
+	}
+	if r := stuck.poll(); r.word != "OFFER" || r.at(2) != "stuck-------first" {
+		t.Fatalf("the first in line is told %+v, want an offer", r)
+	}
+	if offer := 1500 * time.Millisecond; offer <= pollEvery {
+		t.Fatal("an offer would be over before it is found")
+	}
+	clock.Step(1250 * time.Millisecond) // more than passes between two polls
+	if r := stuck.poll(); r.word != "OFFER" {
+		t.Fatalf("the offer is over before the next poll: %+v", r)
+	}
+	clock.Step(2900 * time.Millisecond)
+	if r := next.poll(); r.word != "OFFER" || r.at(2) != "next--------second" {
+		t.Fatalf("the second in line is told %+v, want an offer", r)
+	}
+	stuck.poll()
+	if n := waitersOf(t, s, "k"); n != 3 {
+		t.Errorf("%d are in line, want 3", n)
+	}
+	for _, turn := range []struct {
+		p      *proxyByHand
+		ticket string
+	}{{next, "second"}, {next, "third"}, {stuck, "first"}} {
+		r := turn.p.ask(turn.ticket)
+		if r.word != "GRANTED" {
+			t.Fatalf("%s is answered %+v when it is its turn", turn.ticket, r)
+		}
+		mustRelease(t, s, "k", r.int(0))
+	}
+	mustHaveNoLine(t, server, o, "k")
+}
+
+// The answer to a call that takes the lock in its turn is lost: it asks again under the same nonce.
+func TestALostAnswerToWhoTakesItsTurnIsGivenAgain(t *testing.T) {
+	t.Parallel()
+	s, server, link, o := linked(t)
+	o.URL = server.URL()
+	other := open(t, second(t, o))
+	key := keyOf(o.Namespace, lockKind, scope, "k")
+	for range 3 {
+		token := mustAcquire(t, other, "k", time.Minute)
+		w := standInLine(t, other, "k", time.Minute)
+		w.cancel()
+		_, _ = w.wait()
+		w = standInLine(t, s, "k", time.Minute)
+		link.Next(redistest.Rule{DropAnswer: true})
+		mustRelease(t, other, "k", token)
+		token = w.mustHave()
+		if link.Pending() > 0 {
+			t.Fatal("vacuous: no answer was dropped")
+		}
+		if last := server.Do("HGET", key, "t"); last != strconv.FormatInt(token, 10) {
+			t.Errorf("the call has the token %d, the lock %v: it was granted twice", token, last)
+		}
+		mustHaveNoLine(t, server, o, "k")
+		mustRelease(t, s, "k", token)
+	}
+}
+
+// A copy of a request to stand in line arrives when the call has left it.
+func TestALateCopyStandsInNoLine(t *testing.T) {
+	t.Parallel()
+	s, server, link, o := patient(t)
+	o.URL = server.URL()
+	other := open(t, second(t, o))
+	token := mustAcquire(t, other, "k", time.Minute)
+	hold, done := make(chan struct{}), make(chan struct{})
+	link.Next(redistest.Rule{Hold: hold, Done: done, Break: true})
+	w := callInLine(t, s, "k", time.Minute, forLong)
+	eventually(t, "the call stands in line", func() bool { return waitersOf(t, other, "k") == 1 })
+	if link.Pending() > 0 {
+		t.Fatal("vacuous: nothing was held")
+	}
+	w.cancel()
+	if g, err := w.wait(); !errors.Is(err, context.Canceled) || !errors.Is(err, backend.ErrUnavailable) || g.Acquired {
+		t.Fatalf("a cancelled wait = %+v, %v", g, err)
+	}
+	close(hold)
+	<-done
+	if n := waitersOf(t, other, "k"); n != 0 {
+		t.Errorf("%d are in line, want none", n)
+	}
+	mustRelease(t, other, "k", token)
+	mustAcquire(t, other, "k", time.Minute)
+	mustHaveNoLine(t, server, o, "k")
+}
+
+// A call leaves the line of another proxy's lock at each place, and while the lock is offered to it.
+func TestWhoIsOfferedTheLockAndLeavesHandsItOn(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	o := options(t, server.URL())
+	s := open(t, o)
+	holder := mustAcquire(t, s, "k", time.Minute)
+	gone, next := byHand(t, s, "k", "gone"), byHand(t, s, "k", "next")
+	gone.mustStand("1", "2")
+	next.mustStand("3")
+	mustRelease(t, s, "k", holder)
+	for _, ticket := range []string{"2", "1"} {
+		if r := gone.send(settleScript, ticket, func(evidence) []any { return []any{"1", 0, 0} }); r.word != "NOTHING" || r.at(0) != "0" {
+			t.Fatalf("settling is answered %+v", r)
+		}
+	}
+	if r := next.poll(); r.word != "OFFER" {
+		t.Errorf("the next one is told %+v, want an offer", r)
+	}
+	if r := gone.ask("1"); r.word != "GIVENUP" {
+		t.Errorf("a copy of what has left is answered %+v", r)
+	}
+}
+
+// Another proxy's script drops tickets of calls that wait still: the clock was set forward, or back, past what they
+// say of their lives. They stand in line again.
+func TestWaitersOutliveStepsOfRedissClock(t *testing.T) {
+	t.Parallel()
+	for _, step := range []time.Duration{10 * time.Second, -time.Hour} {
+		t.Run(step.String(), func(t *testing.T) {
+			t.Parallel()
+			server, clock := redistest.StartWithClock(t)
+			o := options(t, server.URL())
+			o.MaxTTL = 3 * time.Hour
+			s, other := open(t, o), open(t, second(t, o))
+			token := mustAcquire(t, s, "k", time.Minute)
+			line := []*inLine{standInLine(t, other, "k", time.Minute), standInLine(t, s, "k", time.Minute), standInLine(t, other, "k", time.Minute)}
+			clock.Step(step)
+			mustRelease(t, s, "k", token)
+			served := make(chan int64)
+			for _, w := range line {
+				go func() {
+					g, err := w.wait()
+					if err != nil || !g.Acquired {
+						t.Errorf("a call that waited over a step of the clock: %+v, %v", g, err)
+					}
+					served <- g.Token
+				}()
+			}
+			for range line {
+				mustRelease(t, s, "k", <-served)
+			}
+			mustHaveNoLine(t, server, o, "k")
+		})
+	}
+}
+
+// An offer is out when the clock is set back: it does not last for as long as the step.
+func TestAnOfferDoesNotOutliveAStepBack(t *testing.T) {
+	t.Parallel()
+	server, clock := redistest.StartWithClock(t)
+	o := options(t, server.URL())
+	s := open(t, o)
+	holder := mustAcquire(t, s, "k", time.Minute)
+	stuck := byHand(t, s, "k", "stuck")
+	stuck.mustStand("first")
+	w := standInLine(t, s, "k", time.Minute)
+	mustRelease(t, s, "k", holder)
+	clock.Step(-time.Hour)
+	w.mustHave()
+}
+
+// The master that took over knows nothing of those in line, and has given their numbers to nobody. They stand in line
+// there, in the order in which they came.
+func TestWaitersOutliveAFailoverThatLostThem(t *testing.T) {
+	t.Parallel()
+	master := redistest.Start(t, redistest.AOFAlways)
+	replica, replication := redistest.StartReplicaOverLink(t, master, redistest.AOFAlways)
+	link := redistest.StartLink(t, master)
+	o := options(t, link.URL())
+	o.ContinueOnLoss, o.MaxClockSkew = true, 100*time.Millisecond
+	s := open(t, o)
+	token := mustAcquire(t, s, "k", time.Hour/20)
+	first := standInLine(t, s, "k", time.Minute)
+	replica.AwaitOffset(master)
+	replication.Break()
+	var line []*inLine
+	first.cancel()
+	_, _ = first.wait() // there is one in line on the replica, and it is none of those that wait
+	for range 3 {
+		line = append(line, standInLine(t, s, "k", time.Minute))
+	}
+	replica.Promote()
+	link.To(replica)
+	master.Kill()
+	eventually(t, "all stand in line on the new master", func() bool {
+		l, held, err := s.Look(t.Context(), scope, "k")
+		return err == nil && held && l.Waiters >= 3
+	})
+	for _, w := range line {
+		eventually(t, "the lock is released", func() bool {
+			ok, err := s.Release(t.Context(), scope, "k", backend.Proof{Token: token})
+			return err == nil && ok
+		})
+		token = w.mustHave()
+	}
+}
+
+// Redis was emptied. Nothing is granted in the pause, whoever waits.
+func TestAWaitThatEndsInAPauseIsNoAnswer(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	o := options(t, server.URL())
+	s := open(t, o)
+	mustAcquire(t, s, "k", time.Minute)
+	standing := callInLine(t, s, "k", time.Minute, 3*time.Second)
+	eventually(t, "the call stands in line", func() bool { return waitersOf(t, s, "k") == 1 })
+	server.Do("FLUSHALL")
+	eventually(t, "the loss is noticed", isLost(s))
+	coming := callInLine(t, s, "k", time.Minute, time.Second)
+	for _, w := range []*inLine{standing, coming} {
+		if g, err := w.wait(); !errors.Is(err, backend.ErrPaused) || g.Acquired {
+			t.Errorf("a wait that ended in a pause = %+v, %v; want ErrPaused", g, err)
+		}
+	}
+}
+
+// Somebody has deleted the lock, or Redis has lost it alone. Who waited gets it.
+func TestWaitersOutliveTheirLock(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	o := options(t, server.URL())
+	s := open(t, o)
+	mustAcquire(t, s, "k", time.Minute)
+	w := standInLine(t, s, "k", time.Minute)
+	server.Do("DEL", keyOf(o.Namespace, lockKind, scope, "k"))
+	w.mustHave()
+}
+
+// A line lives for longer than a retention that is short.
+func TestALineOutlivesAShortRetention(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	o := options(t, server.URL())
+	o.Retention = 10 * time.Millisecond
+	s := open(t, o)
+	key := keyOf(o.Namespace, lockKind, scope, "k")
+	holder := mustAcquire(t, s, "k", time.Minute)
+	p := byHand(t, s, "k", "proxy")
+	p.mustStand("1", "2")
+	lives := func(when string, more time.Duration) {
+		t.Helper()
+		if left := time.Duration(server.Do("PTTL", key).(int64)) * time.Millisecond; left < more+5*time.Second {
+			t.Errorf("%s: the line lives for %v, want 10 s more than the lease", when, left)
+		}
+	}
+	lives("in a lease", 50*time.Second)
+	mustRelease(t, s, "k", holder)
+	lives("when the lock is free", 0)
+	r := p.ask("1")
+	lives("in the next lease", 50*time.Second)
+	mustRelease(t, s, "k", r.int(0))
+	mustRelease(t, s, "k", p.ask("2").int(0))
+	eventually(t, "without a line, the lock is forgotten", func() bool { return server.Do("EXISTS", key) == int64(0) })
+}
+
+// What a store counts is its own.
+func TestAStoreCountsItsLeasesAndWaiters(t *testing.T) {
+	t.Parallel()
+	o := options(t, redistest.URL(t))
+	o.MaxLeases = 10
+	s, other := open(t, o), open(t, second(t, o))
+	ask := backend.Request{TTL: time.Minute, User: "alice"}
+	if g, err := s.Acquire(t.Context(), scope, "k", ask); err != nil || !g.Acquired {
+		t.Fatal(g, err)
+	}
+	standInLine(t, s, "k", time.Minute)
+	standInLine(t, other, "k", time.Minute)
+	for _, store := range []*Store{s, other} {
+		want := map[*Store][2]int64{s: {1, 1}, other: {0, 1}}[store]
+		if leases, waiters := store.Held(); leases != want[0] || waiters != want[1] {
+			t.Errorf("Held = %d, %d; want %v", leases, waiters, want)
+		}
+	}
+}
