@@ -3,6 +3,8 @@ package redis
 import (
 	"cmp"
 	"context"
+	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -89,10 +91,18 @@ func (ls *lines) failed(t *turn) {
 	t.asking = false
 }
 
+// isKnown tells whether a call was told that it is in line, or has the lock, when it asked last.
+func (ls *lines) isKnown(t *turn) bool {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	return t.known > 0
+}
+
 // granted has the others in line look when the new lease ends.
 func (ls *lines) granted(t *turn, r reply) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
+	t.known = math.MaxUint64
 	t.line.pollIn(time.Duration(r.int(1))*time.Millisecond - time.Duration(r.micros)*time.Microsecond)
 }
 
@@ -222,47 +232,45 @@ func (s *Store) askForNews(key string) (reply, error) {
 }
 
 // lost are the calls that may not be in line any more, in the order in which they came. They are all of those that wait if
-// Redis has fewer than there were when it was polled, and those that were put in line before Redis was judged anew.
+// Redis has fewer than there were when it was polled, and those that were put in line before Redis was judged anew. None
+// is among them that came after one that is asking now, so that it does not get ahead of that.
 func (ls *lines) lost(l *line, poll, epoch uint64, tickets int64) []*turn {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	var all, lost []*turn
-	known := int64(0)
+	known, doubtful := int64(0), false
 	for _, t := range l.turns {
-		if t.asking {
-			continue
-		}
-		all = append(all, t)
 		if t.known > 0 && t.known < poll {
 			known++
 		}
-		if t.known == 0 || t.epoch != epoch {
+		doubtful = doubtful || !t.asking && (t.known == 0 || t.epoch != epoch)
+	}
+	if tickets >= known && !doubtful {
+		return nil
+	}
+	var lost []*turn
+	for _, t := range inOrder(l.turns) {
+		if t.asking {
+			break
+		}
+		if tickets < known || t.known == 0 || t.epoch != epoch {
 			lost = append(lost, t)
 		}
 	}
-	if tickets < known {
-		lost = all
-	}
-	return inOrder(lost)
+	return lost
 }
 
 func (ls *lines) all(l *line) []*turn {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	var all []*turn
-	for _, t := range l.turns {
-		all = append(all, t)
-	}
-	return inOrder(all)
+	return inOrder(l.turns)
 }
 
-func inOrder(turns []*turn) []*turn {
-	slices.SortFunc(turns, func(a, b *turn) int { return cmp.Compare(a.place, b.place) })
-	return turns
+func inOrder(turns map[string]*turn) []*turn {
+	return slices.SortedFunc(maps.Values(turns), func(a, b *turn) int { return cmp.Compare(a.place, b.place) })
 }
 
-// askAgain has calls ask again, one after the other, so that they keep their order. What it does not get
-// to in the time of a poll the next one finds.
+// askAgain has calls ask again, one after the other, so that they keep their order: if one is not answered, none behind
+// it asks. What it does not get to in the time of a poll the next one finds.
 func (s *Store) askAgain(turns []*turn) {
 	if len(turns) == 0 {
 		return
@@ -276,6 +284,9 @@ func (s *Store) askAgain(turns []*turn) {
 		}
 		select {
 		case <-n.done:
+			if !s.lines.isKnown(t) {
+				return
+			}
 		case <-t.left:
 		case <-s.stop:
 			return

@@ -104,6 +104,8 @@ func (t *turn) ask(ctx context.Context) (reply, error) {
 		s.known.answer(t.call.key, t.call.forget...)
 	}
 	switch {
+	case err == nil && r.word == "GRANTED":
+		s.lines.granted(t, r)
 	case err == nil && r.word == "QUEUED":
 		t.stood, t.failed = true, nil
 		s.lines.stands(t, time.Duration(r.int(0))*time.Millisecond)
@@ -134,7 +136,6 @@ func (t *turn) answered(ctx context.Context, r reply) (reply, error) {
 		if !t.call.copied {
 			s.known.answer(t.call.key, t.call.nonce)
 		}
-		s.lines.granted(t, r)
 		return r, nil
 	case t.stood:
 		_, _ = t.leave(ctx, false) // whoever is offered what nobody asks for refuses it
