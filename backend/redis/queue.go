@@ -27,7 +27,7 @@ type turn struct {
 	// lines.mu guards what follows.
 	place  uint64 // those who came before have a lower one
 	asking bool
-	known  uint64 // the last poll of the line when it was known to be in it; 0: it is not known
+	known  uint64 // the last poll of the line when it was known to be in it; 0: it is not known; math.MaxUint64: it has the lock
 	epoch  uint64 // of what was known of Redis then
 }
 

@@ -512,3 +512,57 @@ func TestAStoreCountsItsLeasesAndWaiters(t *testing.T) {
 		}
 	}
 }
+
+// Whoever ends a lease offers the lock to the next in line, before anybody polls.
+func TestAFreeLockIsOffered(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	o := options(t, server.URL())
+	s := open(t, o)
+	holder := mustAcquire(t, s, "k", time.Minute)
+	byHand(t, s, "k", "proxy").mustStand("1")
+	mustRelease(t, s, "k", holder)
+	if offer, _ := server.Do("HGET", keyOf(o.Namespace, lockKind, scope, "k"), "o").(string); !strings.HasPrefix(offer, "0 ") {
+		t.Errorf("the offer is %q, want one to the first", offer)
+	}
+}
+
+// A lock is offered to a call that does not wait any more: its proxy hears of it and has the next one get the lock.
+func TestOffersAreHeardAndRefused(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	o := options(t, server.URL())
+	s := open(t, o)
+	mustAcquire(t, s, "another", time.Minute)
+	standInLine(t, s, "another", time.Minute)
+	channel := channelOf(o.Namespace, s.life)
+	eventually(t, "the proxy listens", func() bool { return server.Do("PUBSUB", "NUMSUB", channel).([]any)[1] == int64(1) })
+
+	holder := mustAcquire(t, s, "k", time.Minute)
+	gone, next := byHand(t, s, "k", s.life), byHand(t, s, "k", "next")
+	gone.mustStand("gone")
+	next.mustStand("1")
+	server.Do("PUBLISH", channel, "what no proxy says")
+	server.Do("PUBLISH", channel, "nothing")
+	mustRelease(t, s, "k", holder)
+	eventually(t, "the ticket is dropped", func() bool { return waitersOf(t, s, "k") == 1 })
+	if r := next.ask("1"); r.word != "GRANTED" {
+		t.Errorf("the next in line is answered %+v", r)
+	}
+}
+
+// A pause after a loss is shorter than the wait.
+func TestWhoWaitsOverAPauseIsGrantedTheLock(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	o := options(t, server.URL())
+	o.MaxTTL = 2 * time.Second
+	s := open(t, o)
+	mustAcquire(t, s, "k", 2*time.Second)
+	standing := standInLine(t, s, "k", time.Second)
+	server.Do("FLUSHALL")
+	eventually(t, "the loss is noticed", isLost(s))
+	coming := callInLine(t, s, "k", time.Second, forLong)
+	standing.mustHave()
+	coming.mustHave()
+}

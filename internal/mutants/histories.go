@@ -55,9 +55,9 @@ var histories = &suite{
 		{"recovery forgets pools", "backend/inprocess/recovery.go", "r.store.shardOf(id).pools[string(id)] = &p\n", "_ = p\n", killed},
 		{"releases are not written", "backend/inprocess/journal.go", "_ = g.batch.Delete(j.key, nil)", "", killed},
 
-		{"Redis: renew revives", lua + "renew.lua", "token == last and held", "token == last and retention", "TestTortureRedis/quiet"},
-		{"Redis: release without comparing", lua + "release.lua", "token == last and ", "", "TestTortureRedis/quiet"},
-		{"Redis: expiry only with the key", lua + "acquire.lua", "if held then return decline('HELD'", "if fields[2] then return decline('HELD'", "TestTortureRedis/quiet"},
+		{"Redis: renew revives", lua + "renew.lua", " and held) then", " and retention) then", "TestTortureRedis/quiet"},
+		{"Redis: release without comparing", lua + "release.lua", "proves(token, user, last, fields[5]) and ", "", "TestTortureRedis/quiet"},
+		{"Redis: expiry only with the key", lua + "acquire.lua", "if held then\n", "if fields[2] then\n", "TestTortureRedis/quiet"},
 		{"Redis: token as a Lua number", lua + "acquire.lua", "token = digits(token)", "token = tostring(token)", "TestTortureRedis/quiet"},
 		{"Redis: nonce not looked at", lua + "claim.lua", "if answer then", "if false then", "TestTortureRedis/lost_answers"},
 		{"Redis: nonce new for each copy", "backend/redis/call.go", "\tc.notAfter = s.clock.now()", "\tc.nonce = s.nonce()\n\tc.notAfter = s.clock.now()", "TestTortureRedis/lost_answers"},

@@ -14,6 +14,7 @@ const (
 	outage        = "Gone|ReplicaIsNot|Demoted"
 	moved         = "Sealed|AnExport|AnInterrupted|AnImport|MovingThere|FloorIsShared|CallThatTheExport|WhatIsNotCertain"
 	strangeLeases = "NobodyOfOursGranted|ThatIsStrange|OfAnyProxy"
+	inLine        = "TestConformance$/^queue$|StuckSession|LateCopy|HandsItOn|LostAnswer"
 	judged        = "NotTheOneThatWasJudged|TheLastJudgement"
 	loss          = "AOF|Lost|Adopt|Wiped|Notic|PoolThat|Failover|Restart|OwnCount"
 )
@@ -27,7 +28,7 @@ var redis = &suite{
 		{"nonce dropped", "lua/prelude.lua", "local record = '!' .. nonce", "local record = '!' .. table.concat(redis.call('TIME'))", repeated},
 		{"nonce new per retry", "call.go", "	c.notAfter = s.clock.now() +", "	c.nonce = s.nonce()\n	c.notAfter = s.clock.now() +", repeated},
 		{"nonce expired early", "lua/prelude.lua", "local ORPHAN_US = 60000000", "local ORPHAN_US = -1000000000", "Dropped$"},
-		{"nonce of a repeated call dropped by the next one", "call.go", "if !c.copied && r.changed() {", "if r.changed() {", "OtherCalls"},
+		{"nonce of a repeated call dropped by the next one", "call.go", "case !c.copied:\n", "default:\n", "OtherCalls"},
 		{"a copy between the grant and the answer is a new call", "lua/acquire.lua", "if less(said[1], not_after) then\n", "if false then\n", "BetweenTheGrant"},
 		{"a copy that is newer than what was settled is a new call", "lua/settle.lua", "        redis.call('HSET', key, record, not_after .. ' GRANTED ' .. said[3] .. ' ' .. said[4])\n", "", "BetweenTheGrant"},
 		{"answered nonces never dropped", "lua/prelude.lua", "for i = from, #ARGV do redis.call('HDEL', key, '!' .. ARGV[i]) end", "", "RecordStays"},
@@ -42,8 +43,8 @@ var redis = &suite{
 		{"a cancelled claim is not undone", "lua/settle.lua", "if undo and said[2] == 'CLAIMED' and units then", "if false then", cancelled},
 		{"an applied release is said to be nothing", "settle.go", "if cancelled && (was.changed()", "if cancelled && (false", cancelled},
 		{"what was written is taken for unsent", "call.go", "c.copied = true\n", "", cancelled + "|InDoubt"},
-		{"an answer after the lease is delivered", "lock.go", "|| time.Since(sent) < ttl {", "|| time.Since(sent) >= 0 {", cancelled},
-		{"a late grant is not released", "lock.go", "if _, err := s.release(ctx, id, key, grant.Token); err != nil {", "if false {", "NotDelivered"},
+		{"an answer after the lease is delivered", "lock.go", "|| time.Since(sent) < r.TTL {", "|| time.Since(sent) >= 0 {", cancelled},
+		{"a late grant is not released", "lock.go", "if _, err := s.release(ctx, id, key, backend.Proof{Token: grant.Token, User: r.User}); err != nil {", "if false {", "NotDelivered"},
 
 		{"pools of a tenant not counted", "lua/reserve.lua", "if redis.call('HLEN', key) >= limit then", "if false then", limits},
 		{"one pool more than the limit", "lua/reserve.lua", "redis.call('HLEN', key) >= limit", "redis.call('HLEN', key) > limit", limits},
@@ -58,16 +59,36 @@ var redis = &suite{
 		{"token unbounded", "lua/acquire.lua", "if token >= 9007199254740992 then", "if false then", "TokensEnd"},
 		{"tokens at once after a restart", "watch.go", "w.clock.floor()+w.opts.MaxClockSkew.Microseconds()", "0", "ClockIsPast"},
 
-		{"acquire takes a live lease over", "lua/acquire.lua", "if held then return decline", "if false then return decline", locks},
-		{"renew revives", "lua/renew.lua", "if not (token == last and held) then", "if not (token == last) then", locks},
-		{"renew without comparing", "lua/renew.lua", "token == last and ", "", locks},
+		{"acquire takes a live lease over", "lua/acquire.lua", "if held then\n", "if false then\n", locks},
+		{"renew revives", "lua/renew.lua", " and held) then", ") then", locks},
+		{"renew without comparing", "lua/renew.lua", "proves(token, user, last, fields[5]) and ", "", locks},
 		{"renew shortens", "lua/renew.lua", "if end_ms > redis.call('PTTL', key) then", "if true then", locks},
-		{"release without comparing", "lua/release.lua", "token == last and ", "", locks},
-		{"release after expiry", "lua/release.lua", "token == last and held", "token == last and retention", locks},
-		{"release frees by the clock only", "lua/prelude.lua", "redis.call('HDEL', key, 'r')\n", "", "Tokens"},
+		{"release without comparing", "lua/release.lua", "proves(token, user, last, fields[5]) and ", "", locks},
+		{"release after expiry", "lua/release.lua", " and held) then", " and retention) then", locks},
+		{"release frees by the clock only", "lua/prelude.lua", "redis.call('HDEL', key, 'r', 'u', 'a')\n", "", "Tokens"},
 		{"expiry only by Redis's own", "lua/prelude.lua", "redis.call('PTTL', key) > tonumber(retention)", "true", locks},
 		{"the last token is forgotten", "lua/acquire.lua", "tonumber(ttl) + tonumber(retention)", "tonumber(ttl)", "TestARecord|Immortal"},
 		{"keys live for ever", "lua/prelude.lua", "redis.call('PEXPIRE', key, retention)", "redis.call('PERSIST', key)", "Keyspace"},
+
+		{"any user may release", "lua/prelude.lua", " and (not holder or holder == user)", "", "TestConformance$/^holder$"},
+
+		{"an offer is shorter than a poll", "lua/queue.lua", "MOST_DEAD = 1500000,", "MOST_DEAD = 500000,", inLine},
+		{"who does not take the lock in time is dropped", "lua/queue.lua", "to_tail(number, ticket, entry)\n            end", "leave(number, ticket)\n            end", inLine},
+		{"the lock is taken in turn under another nonce", "queue.go", "	s.lines.asks(t)\n", "	s.lines.asks(t)\n	t.call.nonce = s.nonce()\n", inLine},
+		{"who gives up leaves its ticket", "lua/settle.lua", "if number then queue.leave(number, nonce) end\n", "", inLine},
+		{"who leaves does not hand on what was offered", "lua/settle.lua", "if number and not held then hand_on() end", "", inLine},
+		{"a release offers nothing", "lua/release.lua", "if fields[6] then line().offer(earliest) end\n", "", "FreeLockIsOffered"},
+		{"who does not wait overtakes", "lua/acquire.lua", "elseif ticket then", "elseif false then", inLine},
+		{"a dead proxy stays in line", "lua/queue.lua", "return not alive or past(words(alive)[1], ALIVE_US)", "return false", "ADeadProxy"},
+		{"all of the dead are dropped at once", "lua/queue.lua", "1500000, 3000000, 100\n", "1500000, 3000000, 100000\n", "AHundred"},
+		{"what was stored before a step back lasts", "lua/queue.lua", "return left < 0 or left > length + STEP_US", "return left < 0", "StepBack"},
+		{"tickets that are lost are not missed", "lines.go", "if tickets >= known && !doubtful {", "if !doubtful {", "Outlive"},
+		{"a call that was not answered is not in line again", "lines.go", "(t.known == 0 || t.epoch != epoch)", "t.epoch != epoch && false", "OutliveAFailover|OverAPause"},
+		{"a line dies with its lock", "lua/queue.lua", "redis.call('HSET', key, 'r', LINE_MS)", "", "ShortRetention"},
+		{"a line is longer than its limit", "lua/queue.lua", "tonumber(seen[2]) >= tonumber(most)", "tonumber(seen[2]) > tonumber(most)", limits},
+		{"an offer that nobody waits for is kept", "offers.go", "		s.work.Go(func() { s.refuseOffer(key, ticket) })\n", "", "OffersAreHeard"},
+		{"nothing says that offers are not heard", "heartbeat.go", "	s.warnIfDeaf(ctx, node, log)\n", "", "DeafProxies"},
+		{"nothing is heard", "offers.go", "		s.heard(m.Payload)\n", "_ = m\n", "OffersAreHeard"},
 
 		{"comparison as doubles", "lua/prelude.lua", "    if #a ~= #b then return #a < #b end\n    return a < b", "    return tonumber(a) < tonumber(b)", pools},
 		{"comparison of bytes only", "lua/prelude.lua", "    if #a ~= #b then return #a < #b end\n", "", pools},
@@ -78,7 +99,7 @@ var redis = &suite{
 		{"names not escaped", "key.go", "c <= ' ' || c == 0x7f || c == '%' || c == ':' || c == '{' || c == '}'", "c == 0x7f", names},
 		{"tenant left out", "key.go", "{scope.Tenant, scope.Repository, scope.Branch, name}", "{scope.Repository, scope.Branch, name}", names},
 
-		{"outage reported as false", "lock.go", "	}})\n	if err != nil {\n		return backend.Grant{}, err\n	}", "	}})\n	if err != nil {\n		return backend.Grant{}, nil\n	}", outage},
+		{"outage reported as false", "lock.go", "	if err != nil {\n		return backend.Grant{}, sent, err\n	}", "	if err != nil {\n		return backend.Grant{}, sent, nil\n	}", outage},
 		{"a script that failed in the middle did nothing", "errors.go", "return broken", "return refused", "InTheMiddle"},
 		{"a failed dial is in doubt", "errors.go", "case errors.As(err, &notSent), ", "case errors.As(err, &notSent) && false, ", outage},
 		{"a replica's refusal counts", "lua/prelude.lua", "local function refusal() return first('HDEL', key, '!') end", "local function refusal() end", outage},

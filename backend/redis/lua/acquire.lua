@@ -36,20 +36,21 @@ if fields[4] then return decline('SEALED') end
 if odd then return decline('STRANGE', odd) end
 
 -- What a call is told that waits is not final, and is not noted under its nonce: a later copy, of the same nonce, takes its turn.
-local function in_line(ms) return stand(nonce, wait, most) or {'QUEUED', now, digits(ms)} end
-
 if held then
     if wait == '0' then return decline('HELD', last) end
-    local left = redis.call('PTTL', key) - tonumber(fields[2])
-    local said = in_line(left)
-    if said[1] == 'QUEUED' then outlive(fields[2]) end
-    return said
+    local left, queue = redis.call('PTTL', key) - tonumber(fields[2]), line()
+    local refused = queue.stand(nonce, wait, most)
+    if refused then return refused end
+    queue.outlive(fields[2])
+    return {'QUEUED', now, digits(left)}
 end
 if less(now, earliest) then
     if wait == '0' then return decline('EARLY') end
-    local said = in_line(1000)
-    if said[1] == 'QUEUED' then keep_line() end
-    return said
+    local queue = line()
+    local refused = queue.stand(nonce, wait, most)
+    if refused then return refused end
+    queue.keep_line()
+    return {'QUEUED', now, '1000'}
 end
 if last == '0' then
     local not_yet = unjudged(judged)
@@ -58,16 +59,17 @@ end
 if fields[5] then
     local refused = refusal()
     if refused then return refused end
-    local ticket, number = first_in_line()
+    local queue = line()
+    local ticket, number = queue.first_in_line()
     if ticket == false then return {'MORE', now} end
     if ticket == nonce then
-        leave(number, nonce) -- it is its turn
+        queue.leave(number, nonce) -- it is its turn
     elseif ticket then
-        local _, left = offer(earliest)
+        local _, left = queue.offer(earliest)
         if wait == '0' then return decline('HELD', last) end
-        return in_line(left / 1000)
+        return queue.stand(nonce, wait, most) or {'QUEUED', now, digits(left / 1000)}
     end
-    if redis.call('HEXISTS', key, 'qn') == 1 then retention = digits(math.max(tonumber(retention), LINE_MS)) end
+    if redis.call('HEXISTS', key, 'qn') == 1 then retention = digits(math.max(tonumber(retention), queue.LINE_MS)) end
 end
 
 local token = math.max(tonumber(last) + 1, tonumber(now), tonumber(floor) + 1)

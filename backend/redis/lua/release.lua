@@ -21,5 +21,5 @@ if refused then return refused end
 free(retention)
 redis.call('HSET', key, record, not_after .. ' YES')
 forget(8)
-if fields[6] then offer(earliest) end
+if fields[6] then line().offer(earliest) end
 return {'YES', now, last}

@@ -14,12 +14,13 @@ if fields[5] then undo = false end -- sealed: what was applied is exported so
 local refused = refusal()
 if refused then return refused end
 
-local number = fields[6] and get('k' .. nonce)
-if number then leave(number, nonce) end
+local queue = fields[6] and line()
+local number = queue and queue.get('k' .. nonce)
+if number then queue.leave(number, nonce) end
 
 -- hand_on offers a lock that is free now to who is next.
 local function hand_on()
-    if fields[6] and not fields[5] and redis.call('HEXISTS', key, 'qn') == 1 then offer(earliest) end
+    if queue and not fields[5] and redis.call('HEXISTS', key, 'qn') == 1 then queue.offer(earliest) end
 end
 
 local function nothing()
