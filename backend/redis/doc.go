@@ -7,6 +7,9 @@
 //	lock.go        Acquire, Renew, Release
 //	inventory.go   Claim, Restock
 //	call.go        one call: its nonce, its copies, what their answers mean
+//	queue.go       one call that waits in line for a lock
+//	lines.go       the lines that calls of this proxy stand in, and polls
+//	offers.go      hearing of locks that are offered to them
 //	settle.go      what became of a call whose answer did not arrive
 //	lane.go        requests to one server, in pipelines
 //	errors.go      what an error says about its request
@@ -34,6 +37,12 @@
 //
 // go-redis must not repeat a request by itself, since a copy that may still be on its way makes
 // a difference: see connect.
+//
+// # Lines
+//
+// A lock's hash has the line of those who wait for it, see lua/queue.lua. A ticket is the nonce of its call, which asks for
+// the lock again, under that nonce, when it is offered to it. So a call that waits has many requests, and still is one
+// call: it has the lock once, or is settled. What Redis or a proxy forgets of a line is noticed by polls.
 //
 // # Time
 //
