@@ -69,7 +69,11 @@ var errShort = errors.New("fewer replicas than wait_replicas have acknowledged t
 // do runs a call to its end. Its errors are as package backend says: what was written
 // and did not come back is settled or in doubt.
 func (s *Store) do(ctx context.Context, c *call) (reply, error) {
-	r, err := s.execute(ctx, c)
+	return s.unlessMoved(s.execute(ctx, c))
+}
+
+// unlessMoved makes an error of the answer that the name space is sealed.
+func (s *Store) unlessMoved(r reply, err error) (reply, error) {
 	if err == nil && r.word == "SEALED" {
 		s.watch.lookNow()
 		return reply{}, backend.ErrMoved

@@ -27,31 +27,30 @@ type lines struct {
 }
 
 // A line is what a proxy knows of the line for one lock: its own calls in it. A goroutine polls Redis while
-// there are any.
+// any of them waits.
 type line struct {
 	key   string
 	over  chan struct{} // closed when nobody waits any more
 	moved chan struct{} // due is earlier than it was
 
 	// lines.mu guards what follows.
-	turns map[string]*turn // by their tickets
-	polls uint64
-	due   time.Time // of the next poll
+	turns    map[string]*turn // by their tickets
+	attended bool
+	polls    uint64
+	due      time.Time // of the next poll
 }
 
 // join begins to know a call, before it asks: it may be told of an offer before its answer arrives.
-func (ls *lines) join(s *Store, t *turn) {
+func (ls *lines) join(t *turn) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	l := ls.of[t.call.key]
 	if l == nil {
-		l = &line{key: t.call.key, over: make(chan struct{}), moved: make(chan struct{}, 1), turns: make(map[string]*turn), polls: 1}
-		l.due = time.Now().Add(pollEvery)
+		l = &line{key: t.call.key, over: make(chan struct{}), moved: make(chan struct{}, 1), turns: make(map[string]*turn), polls: 1, due: time.Now().Add(pollEvery)}
 		if ls.of == nil {
 			ls.of = make(map[string]*line)
 		}
 		ls.of[l.key] = l
-		s.work.Go(func() { s.attend(l) })
 	}
 	ls.turns++
 	t.line, t.place, t.asking = l, ls.turns, true
@@ -160,9 +159,19 @@ func (ls *lines) waiting() (n int64) {
 	return n
 }
 
-// attend polls a line until nobody is in it or the store is closed.
+// attend polls a line from when the first call waits in it.
 func (s *Store) attend(l *line) {
-	timer := time.NewTimer(pollEvery)
+	s.lines.mu.Lock()
+	defer s.lines.mu.Unlock()
+	if !l.attended {
+		l.attended = true
+		s.work.Go(func() { s.pollUntilOver(l) })
+	}
+}
+
+// pollUntilOver polls a line until nobody is in it or the store is closed.
+func (s *Store) pollUntilOver(l *line) {
+	timer := time.NewTimer(s.lines.untilDue(l))
 	defer timer.Stop()
 	for {
 		select {

@@ -42,7 +42,7 @@ func (s *Store) acquire(ctx context.Context, id, key string, ask backend.Request
 	r, err := s.onLock(ctx, key, func() (reply, error) {
 		if ask.Wait > 0 && time.Now().Before(end) {
 			t := s.newTurn(id, ask, end)
-			r, err := t.wait(ctx)
+			r, err := s.unlessMoved(t.wait(ctx))
 			sent = t.since
 			return r, err
 		}

@@ -60,11 +60,9 @@ func (t *turn) wait(ctx context.Context) (reply, error) {
 	if s.clock.now() == 0 {
 		return reply{}, errNoAnswer
 	}
-	s.listening.Do(func() { s.work.Go(s.listen) })
-	s.lines.join(s, t)
+	s.lines.join(t)
 	defer s.lines.leave(t)
-	over := time.NewTimer(time.Until(t.end))
-	defer over.Stop()
+	var over <-chan time.Time // nil: the lock may have been free
 	var told notice
 	for {
 		r, err := t.ask(ctx)
@@ -76,9 +74,16 @@ func (t *turn) wait(ctx context.Context) (reply, error) {
 		case !t.goesOn(ctx, err):
 			return t.stop(ctx, err)
 		}
+		if over == nil {
+			timer := time.NewTimer(time.Until(t.end))
+			defer timer.Stop()
+			over = timer.C
+			s.listening.Do(func() { s.work.Go(s.listen) })
+			s.attend(t.line)
+		}
 		select {
 		case told = <-t.told:
-		case <-over.C:
+		case <-over:
 			return t.timeIsOver(ctx)
 		case <-ctx.Done():
 			return t.stop(ctx, ctx.Err())
@@ -139,10 +144,6 @@ func (t *turn) answered(ctx context.Context, r reply) (reply, error) {
 		return r, nil
 	case t.stood:
 		_, _ = t.leave(ctx, false) // whoever is offered what nobody asks for refuses it
-	}
-	if r.word == "SEALED" {
-		s.watch.lookNow()
-		return reply{}, backend.ErrMoved
 	}
 	return r, nil
 }

@@ -566,3 +566,44 @@ func TestWhoWaitsOverAPauseIsGrantedTheLock(t *testing.T) {
 	standing.mustHave()
 	coming.mustHave()
 }
+
+// The slot of a lock moves to another master amid the hand-overs.
+func TestALineMovesWithItsSlot(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t, 3)
+	o := options(t, "")
+	o.URLs = cluster.URLs()
+	s, other := open(t, o), open(t, second(t, o))
+	key := keyOf(o.Namespace, lockKind, scope, "k")
+	token := mustAcquire(t, s, "k", time.Minute)
+	var line []*inLine
+	for i := range 8 {
+		line = append(line, standInLine(t, []*Store{s, other}[i%2], "k", time.Minute))
+	}
+	next := func() {
+		t.Helper()
+		mustRelease(t, other, "k", token)
+		token, line = line[0].mustHave(), line[1:]
+	}
+	next()
+	from := cluster.Owner(key)
+	if moved := cluster.Migrate(cluster.Slot(key), from, (from+1)%3, func(string) { next() }); moved == 0 {
+		t.Error("vacuous: no key has moved")
+	}
+	for len(line) > 0 {
+		next()
+	}
+}
+
+// The name space is exported while calls wait: none of them is granted anything any more.
+func TestWaitersAreToldThatTheirLockHasMoved(t *testing.T) {
+	t.Parallel()
+	o := options(t, redistest.URL(t))
+	s := open(t, o)
+	mustAcquire(t, s, "k", time.Minute)
+	w := standInLine(t, s, "k", time.Minute)
+	mustExport(t, o)
+	if g, err := w.wait(); !errors.Is(err, backend.ErrMoved) || g.Acquired {
+		t.Errorf("a wait for a lock that was exported = %+v, %v; want ErrMoved", g, err)
+	}
+}
