@@ -210,7 +210,7 @@ func (s *Store) poll(l *line) {
 		return
 	}
 	if ticket := r.at(2); r.word == "OFFER" && !s.lines.offered(l.key, ticket) {
-		s.work.Go(func() { s.refuseOffer(l.key, ticket) })
+		s.work.Go(func() { s.refuseOffer(context.Background(), l.key, ticket) })
 	}
 	s.askAgain(s.lines.lost(l, number, epoch, r.int(1)))
 }
@@ -307,12 +307,12 @@ func (s *Store) askAgain(turns []*turn) {
 
 // refuseOffer is for a lock that is offered to a call which does not wait any more: the next in line shall have it. A call that
 // has just got the lock keeps it.
-func (s *Store) refuseOffer(key, ticket string) {
-	if s.begin(context.Background()) != nil {
+func (s *Store) refuseOffer(ctx context.Context, key, ticket string) {
+	if s.begin(ctx) != nil {
 		return
 	}
 	defer s.work.Done()
-	ctx, cancel := context.WithTimeout(context.Background(), s.opts.sendingTime())
+	ctx, cancel := context.WithTimeout(ctx, s.opts.sendingTime())
 	defer cancel()
 	c := &call{key: key, nonce: ticket, notAfter: s.clock.now() + s.opts.sendingTime().Microseconds()}
 	if r, err := s.askToSettle(ctx, c, false); err == nil && r.word == "NOTHING" {

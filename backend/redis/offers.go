@@ -43,7 +43,7 @@ func (s *Store) listen() {
 func (s *Store) hear(ctx context.Context) error {
 	sub := s.probe.subscribe(ctx, channelOf(s.opts.Namespace, s.life))
 	defer context.AfterFunc(ctx, func() { _ = sub.Close() })() // ends the read
-	defer sub.Close()
+	defer func() { _ = sub.Close() }()
 	for asked := false; ; {
 		message, err := sub.ReceiveTimeout(ctx, quiet)
 		if silent, ok := errors.AsType[net.Error](err); ok && silent.Timeout() && !asked {
@@ -59,20 +59,20 @@ func (s *Store) hear(ctx context.Context) error {
 		case *goredis.Subscription:
 			s.lines.pollAll() // what was offered before was not heard
 		case *goredis.Message:
-			s.heard(m.Payload)
+			s.heard(ctx, m.Payload)
 		}
 	}
 }
 
 // heard is told 'key ticket'.
-func (s *Store) heard(text string) {
+func (s *Store) heard(ctx context.Context, text string) {
 	i := strings.LastIndexByte(text, ' ')
 	if i < 0 {
 		return
 	}
 	key, ticket := text[:i], text[i+1:]
 	if !s.lines.offered(key, ticket) && strings.HasPrefix(ticket, s.life) {
-		s.work.Go(func() { s.refuseOffer(key, ticket) })
+		s.work.Go(func() { s.refuseOffer(ctx, key, ticket) })
 	}
 }
 
@@ -89,7 +89,7 @@ func (s *Store) warnIfDeaf(ctx context.Context, node *goredis.Client, log *slog.
 	err := node.Publish(ctx, channel, "").Err()
 	if err == nil {
 		sub := node.Subscribe(ctx, channel)
-		defer sub.Close()
+		defer func() { _ = sub.Close() }()
 		_, err = sub.ReceiveTimeout(ctx, s.opts.attemptTime())
 	}
 	if said, ok := errors.AsType[goredis.Error](err); ok {

@@ -75,11 +75,9 @@ func (t *turn) wait(ctx context.Context) (reply, error) {
 			return t.stop(ctx, err)
 		}
 		if over == nil {
-			timer := time.NewTimer(time.Until(t.end))
-			defer timer.Stop()
-			over = timer.C
+			over = time.After(time.Until(t.end))
 			s.listening.Do(func() { s.work.Go(s.listen) })
-			s.attend(t.line)
+			s.attend(t.line) //nolint:contextcheck // polls outlive the call that is the first to wait
 		}
 		select {
 		case told = <-t.told:

@@ -60,10 +60,11 @@ func (w *inLine) mustHave() int64 {
 	return g.Token
 }
 
-func mustRelease(t testing.TB, s *Store, key string, token int64) {
+// mustRelease releases the lock "k".
+func mustRelease(t testing.TB, s *Store, token int64) {
 	t.Helper()
-	if ok, err := s.Release(context.Background(), scope, key, backend.Proof{Token: token}); !ok || err != nil {
-		t.Fatalf("Release(%q) = %v, %v", key, ok, err)
+	if ok, err := s.Release(context.Background(), scope, "k", backend.Proof{Token: token}); !ok || err != nil {
+		t.Fatalf("Release = %v, %v", ok, err)
 	}
 }
 
@@ -75,8 +76,9 @@ type proxyByHand struct {
 	name string // of twelve characters
 }
 
-func byHand(t testing.TB, s *Store, key, name string) *proxyByHand {
-	return &proxyByHand{t, s, keyOf(s.opts.Namespace, lockKind, scope, key), (name + "------------")[:12]}
+// byHand is such a proxy, at the lock "k".
+func byHand(t testing.TB, s *Store, name string) *proxyByHand {
+	return &proxyByHand{t, s, keyOf(s.opts.Namespace, lockKind, scope, "k"), (name + "------------")[:12]}
 }
 
 // send runs a script once.
@@ -128,12 +130,12 @@ func numbers(n int) []string {
 	return all
 }
 
-// mustHaveNoLine sees that nothing of a line is left in the hash of a lock.
-func mustHaveNoLine(t *testing.T, server *redistest.Server, o Options, key string) {
+// mustHaveNoLine sees that nothing of a line is left in the hash of the lock "k".
+func mustHaveNoLine(t *testing.T, server *redistest.Server, o Options) {
 	t.Helper()
-	for _, field := range server.Do("HKEYS", keyOf(o.Namespace, lockKind, scope, key)).([]any) {
+	for _, field := range server.Do("HKEYS", keyOf(o.Namespace, lockKind, scope, "k")).([]any) {
 		if name := field.(string); strings.ContainsAny(name[:1], "qkpo") {
-			t.Errorf("the hash of %q has the field %q still", key, name)
+			t.Errorf("the hash has the field %q still", name)
 		}
 	}
 }
@@ -158,19 +160,19 @@ func TestADeadProxyCostsOnceWhateverItHadInLine(t *testing.T) {
 	o := options(t, server.URL())
 	s := open(t, o)
 	holder := mustAcquire(t, s, "k", time.Hour/20)
-	dead := byHand(t, s, "k", "dead")
+	dead := byHand(t, s, "dead")
 	dead.mustStand(numbers(200)...)
 	w := standInLine(t, s, "k", time.Minute)
 	clock.Step(4 * time.Second) // longer than a proxy lives that does not ask
 	before := evaluated(t, server)
-	mustRelease(t, s, "k", holder)
+	mustRelease(t, s, holder)
 	token := w.mustHave()
 	// One to release it, which drops a hundred, two polls, the grant, and what polls came between.
 	if n := evaluated(t, server) - before; n > 10 {
 		t.Errorf("%d scripts were run until the next living call had the lock", n)
 	}
-	mustHaveNoLine(t, server, o, "k")
-	mustRelease(t, s, "k", token)
+	mustHaveNoLine(t, server, o)
+	mustRelease(t, s, token)
 }
 
 // The dead are dropped a hundred by each script, and the reply says that there are more.
@@ -180,7 +182,7 @@ func TestAScriptDropsAHundredOfTheDead(t *testing.T) {
 	o := options(t, server.URL())
 	s := open(t, o)
 	mustAcquire(t, s, "k", time.Second)
-	dead, living := byHand(t, s, "k", "dead"), byHand(t, s, "k", "living")
+	dead, living := byHand(t, s, "dead"), byHand(t, s, "living")
 	dead.mustStand(numbers(250)...)
 	living.mustStand("mine")
 	clock.Step(4 * time.Second)
@@ -194,7 +196,7 @@ func TestAScriptDropsAHundredOfTheDead(t *testing.T) {
 	if r := living.ask("mine"); r.word != "GRANTED" {
 		t.Errorf("the living call is answered %+v", r)
 	}
-	mustHaveNoLine(t, server, o, "k")
+	mustHaveNoLine(t, server, o)
 }
 
 // A proxy that may not publish, or may not subscribe, hands over all the same, and says so when it starts.
@@ -218,11 +220,11 @@ func TestDeafProxiesHandOverByPolls(t *testing.T) {
 				line = append(line, standInLine(t, []*Store{other, s}[i%2], "k", time.Minute))
 			}
 			for _, w := range line {
-				mustRelease(t, s, "k", token)
+				mustRelease(t, s, token)
 				token = w.mustHave()
 			}
-			mustRelease(t, s, "k", token)
-			mustHaveNoLine(t, server, o, "k")
+			mustRelease(t, s, token)
+			mustHaveNoLine(t, server, o)
 		})
 	}
 }
@@ -234,10 +236,10 @@ func TestAStuckSessionCostsOneOffer(t *testing.T) {
 	o := options(t, server.URL())
 	s := open(t, o)
 	holder := mustAcquire(t, s, "k", time.Minute)
-	stuck, next := byHand(t, s, "k", "stuck"), byHand(t, s, "k", "next")
+	stuck, next := byHand(t, s, "stuck"), byHand(t, s, "next")
 	stuck.mustStand("first")
 	next.mustStand("second", "third")
-	mustRelease(t, s, "k", holder)
+	mustRelease(t, s, holder)
 	if r := next.ask("second"); r.word != "QUEUED" {
 		t.Fatalf("the second in line is answered %+v while the lock is offered to the first", r)
 	}
@@ -267,9 +269,9 @@ func TestAStuckSessionCostsOneOffer(t *testing.T) {
 		if r.word != "GRANTED" {
 			t.Fatalf("%s is answered %+v when it is its turn", turn.ticket, r)
 		}
-		mustRelease(t, s, "k", r.int(0))
+		mustRelease(t, s, r.int(0))
 	}
-	mustHaveNoLine(t, server, o, "k")
+	mustHaveNoLine(t, server, o)
 }
 
 // The answer to a call that takes the lock in its turn is lost: it asks again under the same nonce.
@@ -286,7 +288,7 @@ func TestALostAnswerToWhoTakesItsTurnIsGivenAgain(t *testing.T) {
 		_, _ = w.wait()
 		w = standInLine(t, s, "k", time.Minute)
 		link.Next(redistest.Rule{DropAnswer: true})
-		mustRelease(t, other, "k", token)
+		mustRelease(t, other, token)
 		token = w.mustHave()
 		if link.Pending() > 0 {
 			t.Fatal("vacuous: no answer was dropped")
@@ -294,8 +296,8 @@ func TestALostAnswerToWhoTakesItsTurnIsGivenAgain(t *testing.T) {
 		if last := server.Do("HGET", key, "t"); last != strconv.FormatInt(token, 10) {
 			t.Errorf("the call has the token %d, the lock %v: it was granted twice", token, last)
 		}
-		mustHaveNoLine(t, server, o, "k")
-		mustRelease(t, s, "k", token)
+		mustHaveNoLine(t, server, o)
+		mustRelease(t, s, token)
 	}
 }
 
@@ -322,9 +324,9 @@ func TestALateCopyStandsInNoLine(t *testing.T) {
 	if n := waitersOf(t, other, "k"); n != 0 {
 		t.Errorf("%d are in line, want none", n)
 	}
-	mustRelease(t, other, "k", token)
+	mustRelease(t, other, token)
 	mustAcquire(t, other, "k", time.Minute)
-	mustHaveNoLine(t, server, o, "k")
+	mustHaveNoLine(t, server, o)
 }
 
 // A call leaves the line of another proxy's lock at each place, and while the lock is offered to it.
@@ -334,10 +336,10 @@ func TestWhoIsOfferedTheLockAndLeavesHandsItOn(t *testing.T) {
 	o := options(t, server.URL())
 	s := open(t, o)
 	holder := mustAcquire(t, s, "k", time.Minute)
-	gone, next := byHand(t, s, "k", "gone"), byHand(t, s, "k", "next")
+	gone, next := byHand(t, s, "gone"), byHand(t, s, "next")
 	gone.mustStand("1", "2")
 	next.mustStand("3")
-	mustRelease(t, s, "k", holder)
+	mustRelease(t, s, holder)
 	for _, ticket := range []string{"2", "1"} {
 		if r := gone.send(settleScript, ticket, func(evidence) []any { return []any{"1", 0, 0} }); r.word != "NOTHING" || r.at(0) != "0" {
 			t.Fatalf("settling is answered %+v", r)
@@ -365,7 +367,7 @@ func TestWaitersOutliveStepsOfRedissClock(t *testing.T) {
 			token := mustAcquire(t, s, "k", time.Minute)
 			line := []*inLine{standInLine(t, other, "k", time.Minute), standInLine(t, s, "k", time.Minute), standInLine(t, other, "k", time.Minute)}
 			clock.Step(step)
-			mustRelease(t, s, "k", token)
+			mustRelease(t, s, token)
 			served := make(chan int64)
 			for _, w := range line {
 				go func() {
@@ -377,9 +379,9 @@ func TestWaitersOutliveStepsOfRedissClock(t *testing.T) {
 				}()
 			}
 			for range line {
-				mustRelease(t, s, "k", <-served)
+				mustRelease(t, s, <-served)
 			}
-			mustHaveNoLine(t, server, o, "k")
+			mustHaveNoLine(t, server, o)
 		})
 	}
 }
@@ -391,10 +393,10 @@ func TestAnOfferDoesNotOutliveAStepBack(t *testing.T) {
 	o := options(t, server.URL())
 	s := open(t, o)
 	holder := mustAcquire(t, s, "k", time.Minute)
-	stuck := byHand(t, s, "k", "stuck")
+	stuck := byHand(t, s, "stuck")
 	stuck.mustStand("first")
 	w := standInLine(t, s, "k", time.Minute)
-	mustRelease(t, s, "k", holder)
+	mustRelease(t, s, holder)
 	clock.Step(-time.Hour)
 	w.mustHave()
 }
@@ -475,21 +477,21 @@ func TestALineOutlivesAShortRetention(t *testing.T) {
 	s := open(t, o)
 	key := keyOf(o.Namespace, lockKind, scope, "k")
 	holder := mustAcquire(t, s, "k", time.Minute)
-	p := byHand(t, s, "k", "proxy")
+	p := byHand(t, s, "proxy")
 	p.mustStand("1", "2")
-	lives := func(when string, more time.Duration) {
+	lives := func(when string, lease int64) {
 		t.Helper()
-		if left := time.Duration(server.Do("PTTL", key).(int64)) * time.Millisecond; left < more+5*time.Second {
-			t.Errorf("%s: the line lives for %v, want 10 s more than the lease", when, left)
+		if left := server.Do("PTTL", key).(int64); left < lease+5_000 {
+			t.Errorf("%s: the line lives for %d ms, want 10 s more than the lease", when, left)
 		}
 	}
-	lives("in a lease", 50*time.Second)
-	mustRelease(t, s, "k", holder)
+	lives("in a lease", 50_000)
+	mustRelease(t, s, holder)
 	lives("when the lock is free", 0)
 	r := p.ask("1")
-	lives("in the next lease", 50*time.Second)
-	mustRelease(t, s, "k", r.int(0))
-	mustRelease(t, s, "k", p.ask("2").int(0))
+	lives("in the next lease", 50_000)
+	mustRelease(t, s, r.int(0))
+	mustRelease(t, s, p.ask("2").int(0))
 	eventually(t, "without a line, the lock is forgotten", func() bool { return server.Do("EXISTS", key) == int64(0) })
 }
 
@@ -520,8 +522,8 @@ func TestAFreeLockIsOffered(t *testing.T) {
 	o := options(t, server.URL())
 	s := open(t, o)
 	holder := mustAcquire(t, s, "k", time.Minute)
-	byHand(t, s, "k", "proxy").mustStand("1")
-	mustRelease(t, s, "k", holder)
+	byHand(t, s, "proxy").mustStand("1")
+	mustRelease(t, s, holder)
 	if offer, _ := server.Do("HGET", keyOf(o.Namespace, lockKind, scope, "k"), "o").(string); !strings.HasPrefix(offer, "0 ") {
 		t.Errorf("the offer is %q, want one to the first", offer)
 	}
@@ -539,12 +541,12 @@ func TestOffersAreHeardAndRefused(t *testing.T) {
 	eventually(t, "the proxy listens", func() bool { return server.Do("PUBSUB", "NUMSUB", channel).([]any)[1] == int64(1) })
 
 	holder := mustAcquire(t, s, "k", time.Minute)
-	gone, next := byHand(t, s, "k", s.life), byHand(t, s, "k", "next")
+	gone, next := byHand(t, s, s.life), byHand(t, s, "next")
 	gone.mustStand("gone")
 	next.mustStand("1")
 	server.Do("PUBLISH", channel, "what no proxy says")
 	server.Do("PUBLISH", channel, "nothing")
-	mustRelease(t, s, "k", holder)
+	mustRelease(t, s, holder)
 	eventually(t, "the ticket is dropped", func() bool { return waitersOf(t, s, "k") == 1 })
 	if r := next.ask("1"); r.word != "GRANTED" {
 		t.Errorf("the next in line is answered %+v", r)
@@ -582,7 +584,7 @@ func TestALineMovesWithItsSlot(t *testing.T) {
 	}
 	next := func() {
 		t.Helper()
-		mustRelease(t, other, "k", token)
+		mustRelease(t, other, token)
 		token, line = line[0].mustHave(), line[1:]
 	}
 	next()

@@ -39,7 +39,7 @@ func TestAUserWithFewRightsIsEnough(t *testing.T) {
 	warm(t, s)
 	token := mustAcquire(t, s, "k", time.Minute)
 	w := standInLine(t, s, "k", time.Minute)
-	mustRelease(t, s, "k", token)
+	mustRelease(t, s, token)
 	w.mustHave()
 	if denied := server.Do("ACL", "LOG"); len(denied.([]any)) > 0 {
 		t.Errorf("Redis has denied something: %v", denied)

@@ -86,9 +86,9 @@ var redis = &suite{
 		{"a call that was not answered is not in line again", "lines.go", "(t.known == 0 || t.epoch != epoch)", "t.epoch != epoch && false", "OutliveAFailover|OverAPause"},
 		{"a line dies with its lock", "lua/queue.lua", "redis.call('HSET', key, 'r', LINE_MS)", "", "ShortRetention"},
 		{"a line is longer than its limit", "lua/queue.lua", "tonumber(seen[2]) >= tonumber(most)", "tonumber(seen[2]) > tonumber(most)", "TestConformance$/^limit$/full"},
-		{"an offer that nobody waits for is kept", "offers.go", "		s.work.Go(func() { s.refuseOffer(key, ticket) })\n", "", "OffersAreHeard"},
+		{"an offer that nobody waits for is kept", "offers.go", "		s.work.Go(func() { s.refuseOffer(ctx, key, ticket) })\n", "", "OffersAreHeard"},
 		{"nothing says that offers are not heard", "heartbeat.go", "	s.warnIfDeaf(ctx, node, log)\n", "", "DeafProxies"},
-		{"nothing is heard", "offers.go", "		s.heard(m.Payload)\n", "_ = m\n", "OffersAreHeard"},
+		{"nothing is heard", "offers.go", "			s.heard(ctx, m.Payload)\n", "			_ = m\n", "OffersAreHeard"},
 
 		{"comparison as doubles", "lua/prelude.lua", "    if #a ~= #b then return #a < #b end\n    return a < b", "    return tonumber(a) < tonumber(b)", pools},
 		{"comparison of bytes only", "lua/prelude.lua", "    if #a ~= #b then return #a < #b end\n", "", pools},
