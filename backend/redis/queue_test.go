@@ -609,3 +609,26 @@ func TestWaitersAreToldThatTheirLockHasMoved(t *testing.T) {
 		t.Errorf("a wait for a lock that was exported = %+v, %v; want ErrMoved", g, err)
 	}
 }
+
+// Nothing is offered that would be refused: a ticket would go to the tail for it.
+func TestNothingIsOfferedInAPause(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	o := options(t, server.URL())
+	s, other := open(t, o), open(t, second(t, o))
+	holder := mustAcquire(t, other, "k", time.Minute)
+	p := byHand(t, other, "proxy")
+	p.mustStand("1")
+	s.watch.lose("a test says so")
+	mustRelease(t, s, holder)
+	if n := server.Do("HEXISTS", keyOf(o.Namespace, lockKind, scope, "k"), "o"); n != int64(0) {
+		t.Error("the lock is offered")
+	}
+	early := func(evidence) []any { return []any{milliseconds(time.Hour), s.watch.offersFrom()} }
+	if r := p.send(pollScript, "poll", early); r.word != "WAIT" {
+		t.Errorf("a poll in the pause is answered %+v", r)
+	}
+	if r := p.send(pollScript, "poll", func(evidence) []any { return []any{milliseconds(time.Hour), 0} }); r.word != "OFFER" {
+		t.Errorf("a poll of a proxy that knows no pause is answered %+v", r)
+	}
+}
