@@ -27,6 +27,7 @@ type Store struct {
 	known   known
 	leases  *leaseCount // nil: they are not limited
 	lock    *stateLock
+	listing chan struct{} // has room for the one listing that may run
 
 	life  string // random: nonces of this Store begin with it
 	calls atomic.Uint64
@@ -60,6 +61,8 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		life:  rand.Text()[:12],
 		stop:  make(chan struct{}),
 		ended: make(chan struct{}),
+
+		listing: make(chan struct{}, 1),
 	}
 	if o.MaxLeases > 0 {
 		s.leases = newLeaseCount(o.MaxLeases)
