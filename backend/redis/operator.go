@@ -95,6 +95,17 @@ func (s *Store) DropPool(ctx context.Context, scope backend.Scope, pool string) 
 	if err != nil {
 		return false, err
 	}
+	dropped, known, err := s.drop(ctx, id)
+	if err == nil && known && noted {
+		if err := place.giveUp(ctx, stamp); err != nil {
+			s.log.Warn("redis: a pool was dropped and counts for its tenant still; drop it once more", "pool", id, "error", err)
+		}
+	}
+	return dropped, err
+}
+
+// drop runs the script. known tells whether it was a pool, or had been one that was dropped before.
+func (s *Store) drop(ctx context.Context, id string) (dropped, known bool, err error) {
 	gen := rand.Text()[:12]
 	var mayCreate bool
 	r, err := s.do(ctx, &call{script: dropScript, key: id, judge: s.watch.counts, args: func(e evidence) []any {
@@ -102,30 +113,26 @@ func (s *Store) DropPool(ctx context.Context, scope backend.Scope, pool string) 
 		seen := s.known.pool(id)
 		return []any{gen, seen.gen, seen.seq, e.judged}
 	}})
-	switch {
-	case err != nil:
-		return false, err
-	case r.word == "LOST":
-		return false, s.lostPool(id)
-	case r.word == "NOPOOL" && r.at(1) == "" && !mayCreate:
-		return false, backend.ErrPoolMissing
-	case r.word == "NOPOOL" && r.at(1) == "":
-		return false, nil
-	case r.word != "DROPPED" && r.word != "NOPOOL":
-		return false, unexpected(r)
+	if err != nil {
+		return false, false, err
 	}
-	dropped := r.word == "DROPPED"
-	if dropped {
+	switch r.word {
+	case "DROPPED":
 		s.known.sawPool(id, poolState{gen: r.at(0), seq: r.int(1)})
-	} else {
-		s.known.sawPool(id, poolState{gen: r.at(1), seq: r.int(0)})
-	}
-	if noted {
-		if err := place.giveUp(ctx, stamp); err != nil {
-			s.log.Warn("redis: a pool was dropped and counts for its tenant still; drop it once more", "pool", id, "error", err)
+		return true, true, nil
+	case "NOPOOL":
+		known = r.at(1) != ""
+		if !known && !mayCreate {
+			return false, false, backend.ErrPoolMissing
 		}
+		if known {
+			s.known.sawPool(id, poolState{gen: r.at(1), seq: r.int(0)})
+		}
+		return false, known, nil
+	case "LOST":
+		return false, false, s.lostPool(id)
 	}
-	return dropped, nil
+	return false, false, unexpected(r)
 }
 
 // place is that of a pool among those of its tenant, of which there may be so many.

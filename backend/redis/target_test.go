@@ -24,7 +24,7 @@ import (
 )
 
 // acl is what a user of Redis needs for one name space. docs/operations.md says the same.
-const acl = "~%s:* -@all +@connection +info +eval +evalsha +scan +wait +config|get +cluster|slots +cluster|shards +command " +
+const acl = "~%s:* -@all +@connection +info +eval +evalsha +scan +wait +config|get +cluster|slots +cluster|shards +cluster|nodes +command " +
 	"+time +hmget +hset +hdel +hincrby +hlen +hexists +hrandfield +pttl +pexpire +persist"
 
 func TestAUserWithFewRightsIsEnough(t *testing.T) {
