@@ -184,6 +184,29 @@ func TestAListHasNoValuesThatNobodyOfOursWrites(t *testing.T) {
 	}
 }
 
+// A cursor of one process leads to other keys in the next.
+func TestAListDoesNotGoOnAtAnotherProcess(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.AOFAlways)
+	o := options(t, server.URL())
+	o.Timeout = time.Minute
+	s := open(t, o)
+	server.Do("EVAL", `for i = 1, tonumber(ARGV[1]) do redis.call('HSET', KEYS[1] .. i .. '}', 't', '1') end`,
+		1, strings.TrimSuffix(keyOf(o.Namespace, lockKind, scope, "k"), "}"), 3*scanned)
+	pages := 0
+	where := listing{kind: lockKind, scope: scope, judge: s.watch.sees}
+	err := s.scan(t.Context(), where, func([]string) error {
+		if pages++; pages == 1 {
+			server.Kill()
+			server.Restart()
+		}
+		return nil
+	})
+	if !errors.Is(err, backend.ErrUnavailable) || pages != 1 {
+		t.Errorf("after %d pages: %v, want ErrUnavailable after the first", pages, err)
+	}
+}
+
 // Redis gives keys in many pages, some of them twice.
 func TestALongListHasEachOnce(t *testing.T) {
 	t.Parallel()

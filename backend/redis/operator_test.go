@@ -189,6 +189,68 @@ func TestWhoWasEvictedIsToldByName(t *testing.T) {
 	}
 }
 
+// All that a call was answered is told when it is settled, too.
+func TestACallOfAnOperatorIsToldWhenItIsSettled(t *testing.T) {
+	t.Parallel()
+	s, server, link, o := linked(t)
+	settled := func(call func()) {
+		t.Helper()
+		link.Next(redistest.Rule{DropAnswer: true}, redistest.Rule{DropAnswer: true})
+		call()
+		if link.Pending() > 0 {
+			t.Error("vacuous: an answer has arrived")
+		}
+	}
+	if g, err := s.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Minute, User: "alice"}); !g.Acquired || err != nil {
+		t.Fatal(g, err)
+	}
+	seen, _, err := s.Look(t.Context(), scope, "k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	settled(func() {
+		l, held, err := s.Evict(t.Context(), scope, "k")
+		if l.Token != seen.Token || l.User != "alice" || !l.AcquiredAt.Equal(seen.AcquiredAt) || l.ExpiresAt.IsZero() || !held || err != nil {
+			t.Errorf("Evict = %+v, %v, %v; want %+v", l, held, err, seen)
+		}
+	})
+	mustClaim(t, s, "p", 1, 10, 9)
+	settled(func() {
+		p, found, err := s.SetPool(t.Context(), scope, backend.Pool{Name: "p", Capacity: 5, Remaining: 4})
+		if want := (backend.Pool{Name: "p", Capacity: 10, Remaining: 9}); p != want || !found || err != nil {
+			t.Errorf("SetPool = %+v, %v, %v; want %+v", p, found, err, want)
+		}
+	})
+	mustClaim(t, s, "p", 1, 10, 3)
+	settled(func() {
+		if dropped, _, err := s.drop(t.Context(), keyOf(o.Namespace, poolKind, scope, "p")); !dropped || err != nil {
+			t.Errorf("DropPool = %v, %v", dropped, err)
+		}
+	})
+	mustClaim(t, s, "p", 1, 10, 9)
+	if got := server.Do("HGET", keyOf(o.Namespace, poolKind, scope, "p"), "c"); got != "10" {
+		t.Errorf("the capacity is %v, want 10", got)
+	}
+}
+
+// The last token is above all that this proxy has seen: only the lock knows it.
+func TestTheTokenOfAnEvictedLockIsRemembered(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	o := options(t, server.URL())
+	s := open(t, o)
+	mustAcquire(t, s, "k", time.Minute)
+	ahead := time.Now().Add(time.Hour).UnixMicro()
+	server.Do("HSET", keyOf(o.Namespace, lockKind, scope, "k"), "t", ahead)
+	l, held, err := s.Evict(t.Context(), scope, "k")
+	if l.Token != ahead || !held || err != nil {
+		t.Fatalf("Evict = %+v, %v, %v; want token %d", l, held, err, ahead)
+	}
+	if next := mustAcquire(t, s, "k", time.Minute); next <= ahead {
+		t.Errorf("token %d after %d", next, ahead)
+	}
+}
+
 // The retry is answered; then others go on, and only then the first copy arrives.
 func TestACopyOfAnOperatorsCallDoesNothingLater(t *testing.T) {
 	s, server, link, o := patient(t)

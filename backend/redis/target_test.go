@@ -179,6 +179,18 @@ func TestADemotedMasterAnswersNothing(t *testing.T) {
 		_, err := s.Release(t.Context(), scope, "k", backend.Proof{Token: token + 1})
 		return err
 	})
+	expectOutageOf("Evict", func() error {
+		_, _, err := s.Evict(t.Context(), scope, "k")
+		return err
+	})
+	expectOutageOf("Leases", func() error {
+		_, err := s.Leases(t.Context(), scope, "k", 1)
+		return err
+	})
+	expectOutageOf("Look", func() error {
+		_, _, err := s.Look(t.Context(), scope, "k")
+		return err
+	})
 	expectOutageOf("Claim", func() error {
 		_, err := s.Claim(t.Context(), scope, "p", 100, 10)
 		if errors.Is(err, backend.ErrStateLost) { // the pool is gone with the rest of the old master's data
