@@ -6,6 +6,11 @@
 //	store.go       Store: Open, Close
 //	lock.go        Acquire, Renew, Release
 //	inventory.go   Claim, Restock
+//	first.go       AcquireFirst; what is read of a lock
+//	count.go, list.go  Count; Leases, Pools
+//	operator.go    Evict, SetPool, DropPool; the places of pools under a limit
+//	ask.go         scripts that change nothing
+//	layout.go      masters, and the slots of a Cluster
 //	call.go        one call: its nonce, its copies, what their answers mean
 //	settle.go      what became of a call whose answer did not arrive
 //	lane.go        requests to one server, in pipelines
