@@ -54,10 +54,10 @@ func TestADroppedPoolIsNoLossForOtherProxies(t *testing.T) {
 // A note about a call that was given up does not take with it what is known of a pool that was dropped.
 func TestADroppedPoolIsKnownAfterACallThatWasGivenUp(t *testing.T) {
 	s, server, link, o := linked(t)
-	mustClaim(t, s, "p", 1, 10, 9)
-	mustDrop(t, s, "p", true)
-	giveUp(t, s, link, "p")()
-	if left := server.Do("PTTL", keyOf(o.Namespace, poolKind, scope, "p")); left != int64(-1) {
+	mustClaim(t, s, "dropped", 1, 10, 9)
+	mustDrop(t, s, "dropped", true)
+	giveUp(t, s, link, "dropped")()
+	if left := server.Do("PTTL", keyOf(o.Namespace, poolKind, scope, "dropped")); left != int64(-1) {
 		t.Errorf("what is known of the pool lives for %v ms, want for ever", left)
 	}
 }

@@ -30,15 +30,50 @@ const acl = "~%s:* -@all +@connection +info +eval +evalsha +scan +wait +config|g
 func TestAUserWithFewRightsIsEnough(t *testing.T) {
 	server := redistest.Start(t, redistest.AOFAlways)
 	o := options(t, fmt.Sprintf("redis://raisin:hunter2@%s/0", server.Addr()))
+	fewRights(t, o.Namespace, server)
+	s := open(t, o)
+	warm(t, s)
+	listsWith(t, s, server)
+}
+
+func TestAUserWithFewRightsIsEnoughForACluster(t *testing.T) {
+	cluster := redistest.StartCluster(t, 2)
+	o := options(t, "")
+	for _, master := range cluster.Masters {
+		fewRights(t, o.Namespace, master)
+		o.URLs = append(o.URLs, "redis://raisin:hunter2@"+master.Addr())
+	}
+	s := open(t, o)
+	for i := range 4 {
+		mustAcquire(t, s, fmt.Sprint("k", i), time.Minute)
+		mustClaim(t, s, fmt.Sprint("k", i), 1, 10, 9)
+	}
+	listsWith(t, s, cluster.Masters...)
+}
+
+// fewRights makes the user whom operators are told to make.
+func fewRights(t *testing.T, namespace string, server *redistest.Server) {
+	t.Helper()
 	args := []any{"ACL", "SETUSER", "raisin", "on", ">hunter2"}
-	for word := range strings.FieldsSeq(fmt.Sprintf(acl, o.Namespace)) {
+	for word := range strings.FieldsSeq(fmt.Sprintf(acl, namespace)) {
 		args = append(args, word)
 	}
 	server.Do(append(args, "+script|load")...) // script load is for this test
-	s := open(t, o)
-	warm(t, s)
-	if denied := server.Do("ACL", "LOG"); len(denied.([]any)) > 0 {
-		t.Errorf("Redis has denied something: %v", denied)
+}
+
+// listsWith lists what is there, and sees that the servers have denied nothing so far.
+func listsWith(t *testing.T, s *Store, servers ...*redistest.Server) {
+	t.Helper()
+	if _, err := s.Leases(t.Context(), scope, "", 100); err != nil {
+		t.Errorf("Leases: %v", err)
+	}
+	if _, err := s.Pools(t.Context(), scope, "", 100); err != nil {
+		t.Errorf("Pools: %v", err)
+	}
+	for _, server := range servers {
+		if denied := server.Do("ACL", "LOG"); len(denied.([]any)) > 0 {
+			t.Errorf("Redis has denied something: %v", denied)
+		}
 	}
 }
 
