@@ -12,11 +12,13 @@ import (
 
 // harness runs the suite with two proxies on one Redis, by the machine's clock.
 func harness(configure func(t *testing.T) Options) backendtest.Harness {
-	env := func(maxPools, maxLeases, maxWaiters int) func(t *testing.T) backendtest.Env {
+	env := func(maxPools int) func(t *testing.T) backendtest.Env {
 		return func(t *testing.T) backendtest.Env {
 			o := configure(t)
-			o.MaxPools, o.MaxLeases, o.MaxWaiters = maxPools, maxLeases, maxWaiters
-			o.MaxTTL = math.MaxInt64 // leases of any length are tried
+			o.MaxPools, o.MaxTTL = maxPools, math.MaxInt64 // leases of any length are tried
+			if maxPools > 0 {
+				o.MaxLeases, o.MaxWaiters = backendtest.MaxLeases, backendtest.MaxWaiters
+			}
 			start := time.Now()
 			return backendtest.Env{
 				Clients:    []backend.Backend{open(t, o), open(t, second(t, o))},
@@ -30,8 +32,8 @@ func harness(configure func(t *testing.T) Options) backendtest.Harness {
 	return backendtest.Harness{
 		Unit:    120 * time.Millisecond,
 		Slack:   40 * time.Millisecond,
-		New:     env(0, 0, 0),
-		Limited: env(backendtest.MaxPools, backendtest.MaxLeases, backendtest.MaxWaiters),
+		New:     env(0),
+		Limited: env(backendtest.MaxPools),
 	}
 }
 
