@@ -8,34 +8,36 @@ import (
 
 // Count implements backend.Inventory. It fails as Claim does: what a Redis says that has lost state is not told.
 func (s *Store) Count(ctx context.Context, scope backend.Scope, pool string) (backend.Pool, bool, error) {
-	return s.count(ctx, keyOf(s.opts.Namespace, poolKind, scope, pool), pool)
+	id := keyOf(s.opts.Namespace, poolKind, scope, pool)
+	p, state, found, err := s.count(ctx, id, pool)
+	if found && s.opts.WaitReplicas == 0 { // see Claim
+		s.known.sawPool(id, state)
+	}
+	return p, found, err
 }
 
-func (s *Store) count(ctx context.Context, id, pool string) (backend.Pool, bool, error) {
+func (s *Store) count(ctx context.Context, id, pool string) (p backend.Pool, state poolState, found bool, err error) {
 	var mayCreate bool
 	r, err := s.ask(ctx, countScript, id, s.watch.counts, func(e evidence) []any {
 		mayCreate = e.create
 		seen := s.known.pool(id)
 		return []any{seen.gen, seen.seq, e.judged}
 	})
-	if err != nil {
-		return backend.Pool{}, false, err
-	}
-	switch r.word {
-	case "POOL":
-		if s.opts.WaitReplicas == 0 { // see Claim
-			s.known.sawPool(id, poolState{gen: r.at(2), seq: r.int(3)})
-		}
-		return backend.Pool{Name: pool, Remaining: r.int(0), Capacity: capacityOf(r.at(1))}, true, nil
-	case "NOPOOL":
+	switch {
+	case err != nil:
+	case r.word == "POOL":
+		p = backend.Pool{Name: pool, Remaining: r.int(0), Capacity: capacityOf(r.at(1))}
+		return p, poolState{gen: r.at(2), seq: r.int(3)}, true, nil
+	case r.word == "NOPOOL":
 		if r.at(1) == "" && !mayCreate {
-			return backend.Pool{}, false, backend.ErrPoolMissing
+			err = backend.ErrPoolMissing
 		}
-		return backend.Pool{}, false, nil
-	case "STRANGE":
-		return backend.Pool{}, false, strangePool(pool, r)
-	case "LOST":
-		return backend.Pool{}, false, s.lostPool(id)
+	case r.word == "STRANGE":
+		err = strangePool(pool, r)
+	case r.word == "LOST":
+		err = s.lostPool(id)
+	default:
+		err = unexpected(r)
 	}
-	return backend.Pool{}, false, unexpected(r)
+	return backend.Pool{}, poolState{}, false, err
 }

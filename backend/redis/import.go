@@ -161,7 +161,7 @@ func (p *putter) put(ctx context.Context, r moving.Record) error {
 		return p.send(ctx, putScript, keyOf(p.o.Namespace, lockKind, l.Scope, l.Key), "lease", l.Token, milliseconds(left), milliseconds(p.o.Retention), l.Acquired/1000, l.User)
 	}
 	if p.o.MaxPools > 0 { // as a claim would; those that are there may be more than the limit
-		err := p.send(ctx, reserveScript, tenantKey(p.o.Namespace, r.Pool.Scope.Tenant), nameInTenant(r.Pool.Scope, r.Pool.Name), backend.MaxToken, rand.Text())
+		err := p.send(ctx, reserveScript, tenantKey(p.o.Namespace, r.Pool.Scope.Tenant), nameInTenant(r.Pool.Scope, r.Pool.Name), backend.MaxToken, rand.Text()[:8])
 		if err != nil {
 			return err
 		}

@@ -58,7 +58,7 @@ func (s *Store) reserve(ctx context.Context, scope backend.Scope, pool string) e
 	}
 	defer s.work.Done()
 	c := &call{script: reserveScript, key: tenantKey(s.opts.Namespace, scope.Tenant), nonce: s.nonce(),
-		args: fixed(nameInTenant(scope, pool), s.opts.MaxPools, rand.Text())}
+		args: fixed(nameInTenant(scope, pool), s.opts.MaxPools, rand.Text()[:8])}
 	sending, cancel := context.WithTimeout(ctx, s.opts.sendingTime())
 	defer cancel()
 	r, err := s.repeat(sending, c, c.request)

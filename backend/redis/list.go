@@ -29,8 +29,8 @@ func (s *Store) Leases(ctx context.Context, scope backend.Scope, prefix string, 
 func (s *Store) Pools(ctx context.Context, scope backend.Scope, prefix string, most int) ([]backend.Pool, error) {
 	where := listing{kind: poolKind, scope: scope, prefix: prefix, judge: s.watch.counts}
 	return list(ctx, s, where, most, func(ctx context.Context, name string) (backend.Pool, bool, error) {
-		p, found, err := s.count(ctx, keyOf(s.opts.Namespace, poolKind, scope, name), name)
-		if errors.Is(err, backend.ErrPoolMissing) { // it was there when its name was read
+		p, _, found, err := s.count(ctx, keyOf(s.opts.Namespace, poolKind, scope, name), name) // not remembered: a list may be long
+		if errors.Is(err, backend.ErrPoolMissing) {                                            // it was there when its name was read
 			return backend.Pool{}, false, nil
 		}
 		return p, found, err
@@ -70,7 +70,10 @@ func list[T any](ctx context.Context, s *Store, l listing, most int, read func(c
 			}
 			return row, found, err
 		})
-		if reading.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
+			return s.unavailable(ctx, ctx.Err())
+		case reading.Err() != nil:
 			return context.Cause(reading)
 		}
 		for i, r := range all {
@@ -97,7 +100,7 @@ func list[T any](ctx context.Context, s *Store, l listing, most int, read func(c
 func (s *Store) scan(ctx context.Context, l listing, work func(names []string) error) error {
 	masters, slots, err := s.servers.layout(ctx)
 	if err != nil {
-		s.servers.changed(ctx)
+		s.servers.changed(ctx) // for the next call
 		return s.unavailable(ctx, err)
 	}
 	beats, err := s.servers.beatsOf(ctx, s.opts.Namespace, masters)

@@ -45,6 +45,13 @@ func TestAListOfAClusterIsNeverAPartOfIt(t *testing.T) {
 	if len(leases) != each || len(pools) != each || err != nil || err2 != nil {
 		t.Fatalf("Leases: %d, %v; Pools: %d, %v; want %d", len(leases), err, len(pools), err2, each)
 	}
+	// A slot without a master is one of a master that is not known here.
+	cluster.Masters[1].Do("CLUSTER", "DELSLOTS", 16383)
+	expectNoList(t, s)
+	cluster.Masters[1].Do("CLUSTER", "ADDSLOTS", 16383)
+	if found, err := s.Leases(t.Context(), scope, "", each); len(found) != each || err != nil {
+		t.Fatalf("Leases: %d, %v; want %d", len(found), err, each)
+	}
 	cluster.Masters[1].Kill()
 	expectNoList(t, s)
 	cluster.Masters[0].Await("the other master has noticed", func(ctx context.Context) bool {
