@@ -11,8 +11,8 @@ import (
 	"raisinproxy/backend"
 )
 
-// ask runs a script that changes nothing. It needs no nonce: whatever becomes of its copies, it may be repeated, and
-// its error is never a doubt.
+// ask runs a script that changes nothing, or nothing that copies of it could change again. It needs no nonce: whatever
+// becomes of its copies, it may be repeated, and its error is never a doubt.
 func (s *Store) ask(ctx context.Context, sc *script, key string, judge func(addr string) (evidence, error), args func(e evidence) []any) (reply, error) {
 	if err := s.begin(ctx); err != nil {
 		return reply{}, err

@@ -8,8 +8,9 @@
 //	inventory.go   Claim, Restock
 //	first.go       AcquireFirst; what is read of a lock
 //	count.go, list.go  Count; Leases, Pools
-//	operator.go    Evict, SetPool, DropPool; the places of pools under a limit
-//	ask.go         scripts that change nothing
+//	operator.go    Evict, SetPool, DropPool
+//	place.go       the places of pools under a limit
+//	ask.go         scripts that need no nonce
 //	layout.go      masters, and the slots of a Cluster
 //	call.go        one call: its nonce, its copies, what their answers mean
 //	settle.go      what became of a call whose answer did not arrive

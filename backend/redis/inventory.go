@@ -3,7 +3,6 @@ package redis
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"strconv"
 
@@ -47,32 +46,6 @@ func (s *Store) claim(ctx context.Context, id string, n, capacity int64, making 
 		return []any{n, capacity, gen, making, flag(mayCreate), seen.gen, seen.seq, e.judged}
 	}})
 	return r, mayCreate, err
-}
-
-// reserve notes the name of a pool that is about to be made, or fails with
-// backend.ErrTooManyPools. It may be repeated, and nothing has to be undone: so an answer
-// that is lost is no doubt about anything.
-func (s *Store) reserve(ctx context.Context, scope backend.Scope, pool string) error {
-	if err := s.begin(ctx); err != nil {
-		return err
-	}
-	defer s.work.Done()
-	c := &call{script: reserveScript, key: tenantKey(s.opts.Namespace, scope.Tenant), nonce: s.nonce(),
-		args: fixed(nameInTenant(scope, pool), s.opts.MaxPools, rand.Text()[:8])}
-	sending, cancel := context.WithTimeout(ctx, s.opts.sendingTime())
-	defer cancel()
-	r, err := s.repeat(sending, c, c.request)
-	switch final, ok := errors.AsType[*finalError](err); {
-	case ok && !errors.Is(final.err, backend.ErrInDoubt):
-		return final.err
-	case err != nil:
-		return s.unavailable(ctx, errors.New(err.Error())) // be it in doubt: nothing hangs on it
-	case r.word == "FULL":
-		return fmt.Errorf("%w: the tenant has %d", backend.ErrTooManyPools, s.opts.MaxPools)
-	case r.word == "RESERVED":
-		return nil
-	}
-	return unexpected(r)
 }
 
 // Restock implements backend.Inventory. It fails with backend.ErrStateLost as Claim does.

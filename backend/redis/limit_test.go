@@ -14,9 +14,9 @@ func TestANameThatWasNotedAnewStays(t *testing.T) {
 	o := options(t, redistest.URL(t))
 	o.MaxPools = 1
 	s := open(t, o)
-	place := place{s: s, tenant: tenantKey(o.Namespace, scope.Tenant), name: nameInTenant(scope, "p")}
+	place := s.placeOf(scope, "p")
 	for _, again := range []bool{true, false} {
-		if err := s.reserve(t.Context(), scope, "p"); err != nil {
+		if err := place.reserve(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		stamp, noted, err := place.noted(t.Context())
@@ -24,7 +24,7 @@ func TestANameThatWasNotedAnewStays(t *testing.T) {
 			t.Fatal(noted, err)
 		}
 		if again {
-			if err := s.reserve(t.Context(), scope, "p"); err != nil {
+			if err := place.reserve(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -46,7 +46,7 @@ func TestAPoolThatWasNotedOnly(t *testing.T) {
 	s := open(t, o)
 	scope := backend.Scope{Tenant: "t", Repository: "r", Branch: "b"}
 	for range 2 {
-		if err := s.reserve(t.Context(), scope, "noted"); err != nil {
+		if err := s.placeOf(scope, "noted").reserve(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -3,7 +3,6 @@ package redis
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
@@ -90,7 +89,7 @@ func (s *Store) set(ctx context.Context, id string, to backend.Pool, making stri
 // does not let a claim make it. One with values that no proxy writes is dropped.
 func (s *Store) DropPool(ctx context.Context, scope backend.Scope, pool string) (bool, error) {
 	id := keyOf(s.opts.Namespace, poolKind, scope, pool)
-	place := place{s: s, tenant: tenantKey(s.opts.Namespace, scope.Tenant), name: nameInTenant(scope, pool)}
+	place := s.placeOf(scope, pool)
 	stamp, noted, err := place.noted(ctx)
 	if err != nil {
 		return false, err
@@ -133,49 +132,4 @@ func (s *Store) drop(ctx context.Context, id string) (dropped, known bool, err e
 		return false, false, s.lostPool(id)
 	}
 	return false, false, unexpected(r)
-}
-
-// place is that of a pool among those of its tenant, of which there may be so many.
-type place struct {
-	s            *Store
-	tenant, name string
-}
-
-// noted tells by which stamp the pool was noted last, if it was.
-func (p *place) noted(ctx context.Context) (stamp string, noted bool, err error) {
-	r, err := p.s.ask(ctx, notedScript, p.tenant, nil, func(evidence) []any { return []any{p.name} })
-	if err == nil && r.word != "NOTED" && r.word != "UNNOTED" {
-		err = unexpected(r)
-	}
-	return r.at(0), r.word == "NOTED", err
-}
-
-// giveUp makes room for another pool, unless the name was noted anew since.
-func (p *place) giveUp(ctx context.Context, stamp string) error {
-	_, err := p.s.ask(ctx, unnoteScript, p.tenant, nil, func(evidence) []any { return []any{p.name, stamp} })
-	return err
-}
-
-// making runs a call that may make a pool. Under a limit the name is noted first, for the pool as it was not found: if it was
-// made and dropped since, its name may not be noted any more. mayCreate says whether missing pools may be made.
-func (s *Store) making(ctx context.Context, scope backend.Scope, pool string, try func(making string) (r reply, mayCreate bool, err error)) (reply, error) {
-	const anyway, never, tries = "*", "", 5
-	if s.opts.MaxPools == 0 {
-		r, _, err := try(anyway)
-		return r, err
-	}
-	r, mayCreate, err := try(never)
-	for range tries {
-		if err != nil || r.word != "NOPOOL" || r.at(1) == "" && !mayCreate {
-			return r, err
-		}
-		if err := s.reserve(ctx, scope, pool); err != nil {
-			return reply{}, err
-		}
-		r, mayCreate, err = try(r.at(0))
-	}
-	if err == nil && r.word == "NOPOOL" {
-		return reply{}, fmt.Errorf("%w: the pool is made and dropped all the time", backend.ErrUnavailable)
-	}
-	return r, err
 }

@@ -50,8 +50,8 @@ var redis = &suite{
 		{"pools of a tenant not counted", "lua/reserve.lua", "if noted == 0 and redis.call('HLEN', key) >= limit then", "if false then", limits},
 		{"one pool more than the limit", "lua/reserve.lua", "redis.call('HLEN', key) >= limit", "redis.call('HLEN', key) > limit", limits},
 		{"a pool counts each time", "lua/reserve.lua", "if noted == 0 and ", "if ", limits + "|NotedOnly"},
-		{"pools made before they are counted", "operator.go", "try(never)", "try(anyway)", limits},
-		{"pools counted by branch", "inventory.go", "tenantKey(s.opts.Namespace, scope.Tenant)", "tenantKey(s.opts.Namespace, scope.Tenant+scope.Repository+scope.Branch)", limits},
+		{"pools made before they are counted", "place.go", "try(never)", "try(anyway)", limits},
+		{"pools counted by branch", "place.go", "tenantKey(s.opts.Namespace, scope.Tenant)", "tenantKey(s.opts.Namespace, scope.Tenant+scope.Repository+scope.Branch)", limits},
 
 		{"token = now only", "lua/acquire.lua", "math.max(tonumber(last) + 1, tonumber(now), tonumber(floor) + 1)", "tonumber(now)", locks + "|Tokens"},
 		{"token = last + 1 only", "lua/acquire.lua", "math.max(tonumber(last) + 1, tonumber(now), tonumber(floor) + 1)", "tonumber(last) + 1", locks},
