@@ -175,7 +175,6 @@ var redis = &suite{
 		{"a list of a Cluster whose slots move", "layout.go", "last >= len(s.has) {\n			return false", "last >= len(s.has) {\n			continue", seeing},
 		{"a list of a Redis without its data", "lua/scan.lua", "if not_yet then return not_yet end", "", seeing},
 		{"a list goes on at another process", "list.go", "judged != \"\" && e.judged", "judged == \"none\" && e.judged", seeing},
-		{"lists have no turn", "list.go", "case s.listing <- struct{}{}:", "case make(chan struct{}, 1) <- struct{}{}:\n		s.listing <- struct{}{}", seeing},
 		{"a list beyond its bound", "list.go", "if len(rows) > most {", "if false {", seeing},
 		{"pools are listed after a loss", "list.go", "judge: s.watch.counts}", "judge: s.watch.sees}", seeing},
 		{"strange leases: lists", "first.go", "if r.word != \"STRANGE\" {", "if r.word == \"STRANGE\" {\n			return backend.Lease{}, false, nil\n		}\n		if r.word != \"STRANGE\" {", seeing},
