@@ -61,7 +61,7 @@ func (s *Store) acquire(ctx context.Context, id, key string, ask backend.Request
 func (s *Store) Release(ctx context.Context, scope backend.Scope, key string, p backend.Proof) (bool, error) {
 	released, err := s.release(ctx, keyOf(s.opts.Namespace, lockKind, scope, key), key, p)
 	if released && s.leases != nil {
-		s.leases.released(scope, key)
+		s.leases.released(scope, key, p.Token)
 	}
 	return released, err
 }
@@ -79,7 +79,7 @@ func (s *Store) Renew(ctx context.Context, scope backend.Scope, key string, p ba
 		return []any{strconv.FormatInt(p.Token, 10), milliseconds(ttl), milliseconds(s.watch.longest()), p.User}
 	}}))
 	if renewed && s.leases != nil {
-		s.leases.renewed(scope, key, ttl)
+		s.leases.renewed(scope, key, p.Token, ttl)
 	}
 	return renewed, err
 }

@@ -23,13 +23,13 @@ func (s *Store) Evict(ctx context.Context, scope backend.Scope, key string) (bac
 	case r.word != "EVICTED":
 		return backend.Lease{}, false, unexpected(r)
 	}
-	if s.leases != nil {
-		s.leases.released(scope, key)
-	}
 	l := backend.Lease{Key: key, Token: r.int(0), ExpiresAt: timeOf(r.int(1)), AcquiredAt: timeOf(r.int(2)), Waiters: r.int(3)}
 	l.User, err = url.PathUnescape(strings.TrimPrefix(r.at(4), "u"))
 	if err != nil {
 		return backend.Lease{}, false, unexpected(r)
+	}
+	if s.leases != nil {
+		s.leases.released(scope, key, l.Token)
 	}
 	return l, true, nil
 }
