@@ -204,11 +204,11 @@ func translate(ctx context.Context, f *Function, args []datum.Datum, err error) 
 		return told
 	}
 	if value, ok := errors.AsType[*backend.PoolValueError](err); ok {
-		return fail(pgerr.Newf(codes.ObjectNotInPrerequisiteState, "pool \"%s\" has the value \"%s\", which is no count of units", args[0].Str, value.Value).
+		return fail(pgerr.Newf(codes.ObjectNotInPrerequisiteState, "pool \"%s\" has the value \"%s\", which is no count of units", value.Pool, value.Value).
 			WithHint("An administrator can set it by raisin_admin_inventory_set."))
 	}
 	if value, ok := errors.AsType[*backend.LockValueError](err); ok {
-		return fail(pgerr.Newf(codes.ObjectNotInPrerequisiteState, "lock \"%s\" has \"%s\", which is no lease that was granted", args[0].Str, value.Value).
+		return fail(pgerr.Newf(codes.ObjectNotInPrerequisiteState, "lock \"%s\" has \"%s\", which is no lease that was granted", value.Key, value.Value).
 			WithHint("An administrator can free it by raisin_admin_lock_release."))
 	}
 	switch {

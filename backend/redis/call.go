@@ -57,7 +57,7 @@ func (r reply) changed() bool {
 		word = r.at(0)
 	}
 	switch word {
-	case "GRANTED", "YES", "CLAIMED", "RESTOCKED", "UNDONE":
+	case "GRANTED", "YES", "CLAIMED", "RESTOCKED", "UNDONE", "EVICTED", "SET", "DROPPED":
 		return true
 	}
 	return false

@@ -6,6 +6,12 @@
 //	store.go       Store: Open, Close
 //	lock.go        Acquire, Renew, Release
 //	inventory.go   Claim, Restock
+//	first.go       AcquireFirst; what is read of a lock
+//	count.go, list.go  Count; Leases, Pools
+//	operator.go    Evict, SetPool, DropPool
+//	place.go       the places of pools under a limit
+//	ask.go         scripts that need no nonce
+//	layout.go      masters, and the slots of a Cluster
 //	call.go        one call: its nonce, its copies, what their answers mean
 //	queue.go       one call that waits in line for a lock
 //	lines.go       the lines that calls of this proxy stand in, and polls

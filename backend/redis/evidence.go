@@ -40,14 +40,27 @@ func (w *watch) grants(addr string) (evidence, error) {
 // counts is the evidence for a call on a pool at the master at addr, or why inventory has stopped.
 func (w *watch) counts(addr string) (evidence, error) {
 	return w.evidence(addr, func() error {
-		switch {
-		case w.state.Lost != "":
+		if w.state.Lost != "" {
 			return fmt.Errorf("%w: %s", backend.ErrStateLost, w.state.Lost)
-		case len(w.policies) > 0:
-			return fmt.Errorf("%w: maxmemory-policy is %s, which may evict pools; inventory needs noeviction", backend.ErrUnavailable, w.policies[0])
 		}
-		return nil
+		return w.keepsPools()
 	})
+}
+
+// sets is the evidence for an operator who says what is in a pool: a loss of state does not keep him from that.
+func (w *watch) sets(addr string) (evidence, error) { return w.evidence(addr, w.keepsPools) }
+
+// sees is the evidence for who looks for locks at the master at addr.
+func (w *watch) sees(addr string) (evidence, error) {
+	return w.evidence(addr, func() error { return nil })
+}
+
+// keepsPools says why pools may get lost at any time. mu is held.
+func (w *watch) keepsPools() error {
+	if len(w.policies) > 0 {
+		return fmt.Errorf("%w: maxmemory-policy is %s, which may evict pools; inventory needs noeviction", backend.ErrUnavailable, w.policies[0])
+	}
+	return nil
 }
 
 // evidence is what is known of the master at addr, unless refused, under mu, says why nothing may be

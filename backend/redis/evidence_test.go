@@ -379,7 +379,11 @@ func TestScriptsMakeNothingOnAServerThatIsNotTheOneThatWasJudged(t *testing.T) {
 		{"nothing judged", "", "JUDGE"},
 	} {
 		for _, call := range []*call{
-			{script: claimScript, key: keyOf(s.opts.Namespace, poolKind, scope, "p"), args: fixed(1, 10, "gen", "1", "", 0, c.judged)},
+			{script: claimScript, key: keyOf(s.opts.Namespace, poolKind, scope, "p"), args: fixed(1, 10, "gen", "*", "1", "", 0, c.judged)},
+			{script: setScript, key: keyOf(s.opts.Namespace, poolKind, scope, "p"), args: fixed(1, "", "gen", "*", "", 0, c.judged)},
+			{script: dropScript, key: keyOf(s.opts.Namespace, poolKind, scope, "p"), args: fixed("gen", "", 0, c.judged)},
+			{script: countScript, key: keyOf(s.opts.Namespace, poolKind, scope, "p"), args: fixed("", 0, c.judged)},
+			{script: scanScript, key: keyOf(s.opts.Namespace, poolKind, scope, "p"), args: fixed(c.judged, "0", "*", 10)},
 			{script: restockScript, key: keyOf(s.opts.Namespace, poolKind, scope, "p"), args: fixed(1, "", 0, c.judged)},
 			{script: acquireScript, key: keyOf(s.opts.Namespace, lockKind, scope, "k"), args: fixed(1000, 1000, 0, 0, c.judged, 1000)},
 		} {

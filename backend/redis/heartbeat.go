@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -178,7 +177,7 @@ func (s *servers) eval(ctx context.Context, sc *script, key string, args ...any)
 
 // empty tells whether no key begins with namespace.
 func (s *servers) empty(ctx context.Context, namespace string) (bool, error) {
-	pattern := strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`).Replace(namespace) + ":*"
+	pattern := globOf(namespace) + ":*"
 	found := errors.New("found")
 	err := s.each(ctx, func(ctx context.Context, node *goredis.Client) error {
 		keys := node.Scan(ctx, 0, pattern, 1000).Iterator()

@@ -38,6 +38,7 @@ type leaseUser struct {
 type heldLease struct {
 	user  *leaseUser
 	id    uint64
+	token int64 // 0: it is not known whether it was granted
 	until time.Time
 	at    int // its place in leaseEnds
 }
@@ -78,7 +79,7 @@ func (c *leaseCount) counted(scope backend.Scope, key string, r backend.Request,
 		return backend.Grant{}, backend.ErrTooManyLeases
 	}
 	grant, err := acquire()
-	c.end(u, c.idOf(scope, key), r.TTL, grant.Acquired, err != nil && !isUnchanged(err))
+	c.end(u, c.idOf(scope, key), r.TTL, grant, err != nil && !isUnchanged(err))
 	return grant, err
 }
 
@@ -118,11 +119,11 @@ func (c *leaseCount) begin(user string) (*leaseUser, bool) {
 
 // end notes what became of it. One that may have been granted counts, unless the key is
 // known to be somebody's.
-func (c *leaseCount) end(u *leaseUser, id uint64, ttl time.Duration, granted, maybe bool) {
+func (c *leaseCount) end(u *leaseUser, id uint64, ttl time.Duration, grant backend.Grant, maybe bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	known := c.held[id]
-	if !granted && (!maybe || known != nil) {
+	if !grant.Acquired && (!maybe || known != nil) {
 		c.drop(u)
 		return
 	}
@@ -130,27 +131,30 @@ func (c *leaseCount) end(u *leaseUser, id uint64, ttl time.Duration, granted, ma
 		c.remove(known) // over, by the backend's clock
 	}
 	l := c.fresh()
-	*l = heldLease{user: u, id: id, until: time.Now().Add(ttl)}
+	*l = heldLease{user: u, id: id, token: grant.Token, until: time.Now().Add(ttl)}
 	c.held[id] = l
 	heap.Push(&c.ends, l)
 	c.peak = max(c.peak, len(c.held))
 }
 
-// released notes that a lease has ended.
-func (c *leaseCount) released(scope backend.Scope, key string) {
+// released notes that a lease has ended. The next holder's may be there already, who was granted it before this one's call returned.
+func (c *leaseCount) released(scope backend.Scope, key string, token int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if l := c.held[c.idOf(scope, key)]; l != nil {
+	if l := c.held[c.idOf(scope, key)]; l.has(token) {
 		c.remove(l)
 	}
 }
 
+// has tells whether it is the lease with this token, as far as is known.
+func (l *heldLease) has(token int64) bool { return l != nil && (l.token == token || l.token == 0) }
+
 // renewed notes that a lease was renewed just now.
-func (c *leaseCount) renewed(scope backend.Scope, key string, ttl time.Duration) {
+func (c *leaseCount) renewed(scope backend.Scope, key string, token int64, ttl time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	l := c.held[c.idOf(scope, key)]
-	if l == nil {
+	if !l.has(token) {
 		return
 	}
 	if until := time.Now().Add(ttl); until.After(l.until) {

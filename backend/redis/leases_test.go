@@ -82,3 +82,25 @@ func TestAFullUserIsNotRefusedForWhatIsOver(t *testing.T) {
 		c.take(t, "alice", "after", time.Second)
 	})
 }
+
+// TestTheNextHoldersLeaseCounts: who stands in line may have the lock before the one who released it, or whose lease an
+// operator has ended, is told so.
+func TestTheNextHoldersLeaseCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newLeaseCount(1)
+		for i, user := range []string{"bob", "alice"} {
+			r := backend.Request{TTL: time.Minute, User: user}
+			granted := backend.Grant{Acquired: true, Token: int64(i + 1)}
+			if _, err := c.counted(backend.Scope{}, "k", r, func() (backend.Grant, error) { return granted, nil }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.renewed(backend.Scope{}, "k", 1, time.Hour)
+		c.released(backend.Scope{}, "k", 1)
+		if _, ok := c.begin("alice"); ok {
+			t.Error("the lease of alice does not count")
+		}
+		<-time.After(time.Minute)
+		c.take(t, "alice", "other", time.Minute)
+	})
+}

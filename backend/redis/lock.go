@@ -82,7 +82,7 @@ var errEarly = fmt.Errorf("%w: Redis was restarted or replaced; it grants nothin
 func (s *Store) Release(ctx context.Context, scope backend.Scope, key string, p backend.Proof) (bool, error) {
 	released, err := s.release(ctx, keyOf(s.opts.Namespace, lockKind, scope, key), key, p)
 	if released && s.leases != nil {
-		s.leases.released(scope, key)
+		s.leases.released(scope, key, p.Token)
 	}
 	return released, err
 }
@@ -100,29 +100,26 @@ func (s *Store) Renew(ctx context.Context, scope backend.Scope, key string, p ba
 		return []any{strconv.FormatInt(p.Token, 10), milliseconds(ttl), milliseconds(s.watch.longest()), p.User}
 	}}))
 	if renewed && s.leases != nil {
-		s.leases.renewed(scope, key, ttl)
+		s.leases.renewed(scope, key, p.Token, ttl)
 	}
 	return renewed, err
 }
 
 // Look implements backend.Locker.
 func (s *Store) Look(ctx context.Context, scope backend.Scope, key string) (backend.Lease, bool, error) {
-	id := keyOf(s.opts.Namespace, lockKind, scope, key)
-	r, err := s.doOnLock(ctx, key, call{script: lookScript, key: id, args: func(evidence) []any { return []any{milliseconds(s.watch.longest())} }})
-	switch {
-	case err != nil:
-		return backend.Lease{}, false, err
-	case r.word == "FREE":
+	return s.see(ctx, keyOf(s.opts.Namespace, lockKind, scope, key), key)
+}
+
+// leaseOf is what look has answered.
+func leaseOf(key string, r reply) (l backend.Lease, held bool, err error) {
+	switch r.word {
+	case "FREE":
 		return backend.Lease{Key: key, Waiters: r.int(0)}, false, nil
-	case r.word != "LEASE":
-		return backend.Lease{}, false, unexpected(r)
+	case "LEASE":
+		end := time.UnixMicro(r.micros).Add(time.Duration(r.int(1)) * time.Millisecond)
+		return backend.Lease{Key: key, Token: r.int(0), User: r.at(2), AcquiredAt: timeOf(r.int(3)), ExpiresAt: end, Waiters: r.int(4)}, true, nil
 	}
-	now := time.UnixMicro(r.micros)
-	l := backend.Lease{Key: key, Token: r.int(0), User: r.at(2), ExpiresAt: now.Add(time.Duration(r.int(1)) * time.Millisecond), Waiters: r.int(4)}
-	if acquired := r.int(3); acquired > 0 {
-		l.AcquiredAt = time.UnixMilli(acquired)
-	}
-	return l, true, nil
+	return backend.Lease{}, false, unexpected(r)
 }
 
 // doOnLock is do for a lock.

@@ -64,6 +64,8 @@ func mustImport(t testing.TB, o Options, path string, replace bool) {
 type contents struct {
 	pools, leases map[name]int64
 	left          map[name]time.Duration
+	holders       map[name]string
+	details       map[name]string // what else is told of a pool or a lease
 	totals        moving.Totals
 }
 
@@ -79,12 +81,19 @@ func contentsOf(t testing.TB, path string) contents {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	c := contents{make(map[name]int64), make(map[name]int64), make(map[name]time.Duration), f.Totals}
+	c := contents{
+		pools: make(map[name]int64), leases: make(map[name]int64), left: make(map[name]time.Duration), holders: make(map[name]string),
+		details: make(map[name]string), totals: f.Totals,
+	}
 	err = f.Each(func(r moving.Record) error {
 		if r.Pool != nil {
-			c.pools[name{r.Pool.Scope, r.Pool.Name}] = r.Pool.Remaining
+			at := name{r.Pool.Scope, r.Pool.Name}
+			c.pools[at] = r.Pool.Remaining
+			c.details[name{at.scope, "pool " + at.name}] = fmt.Sprint("capacity ", r.Pool.Capacity)
 		} else {
-			c.leases[name{r.Lease.Scope, r.Lease.Key}], c.left[name{r.Lease.Scope, r.Lease.Key}] = r.Lease.Token, r.Lease.Remaining
+			at := name{r.Lease.Scope, r.Lease.Key}
+			c.leases[at], c.left[at], c.holders[at] = r.Lease.Token, r.Lease.Remaining, r.Lease.User
+			c.details[name{at.scope, "lock " + at.name}] = fmt.Sprintf("%q since %d ms", r.Lease.User, r.Lease.Acquired/1000)
 		}
 		return nil
 	})
@@ -114,6 +123,11 @@ func (c contents) same(t *testing.T, b contents) {
 	t.Helper()
 	if !reflect.DeepEqual(c.pools, b.pools) || !reflect.DeepEqual(c.leases, b.leases) {
 		t.Errorf("%d pools and %d leases became %d and %d, or others\n%v\n%v", len(c.pools), len(c.leases), len(b.pools), len(b.leases), c, b)
+	}
+	for k, want := range c.details {
+		if got := b.details[k]; got != want {
+			t.Errorf("%q: %s became %s", k, want, got)
+		}
 	}
 	if b.totals.GreatestToken < c.totals.GreatestToken {
 		t.Errorf("the greatest token fell from %d to %d", c.totals.GreatestToken, b.totals.GreatestToken)
@@ -159,13 +173,14 @@ func aFullStore(t *testing.T, seed int) (dir string, greatest int64) {
 		if _, err := s.Claim(t.Context(), in, called, 3, rapid.Int64Min(0).Example(i)); err != nil {
 			t.Fatal(err)
 		}
-		g, err := s.Acquire(t.Context(), in, called, backend.Request{TTL: time.Hour})
+		user := rapid.SampledFrom([]string{"", "alice", " a  b\t", "%20", "{x}:y", "中"}).Example(3000*seed + i)
+		g, err := s.Acquire(t.Context(), in, called, backend.Request{TTL: time.Hour, User: user})
 		if err != nil {
 			t.Fatal(err)
 		}
 		greatest = max(greatest, g.Token)
 		if i%5 == 0 {
-			if ok, err := s.Release(t.Context(), in, called, backend.Proof{Token: g.Token}); g.Acquired && (!ok || err != nil) {
+			if ok, err := s.Release(t.Context(), in, called, backend.Proof{Token: g.Token, User: user}); g.Acquired && (!ok || err != nil) {
 				t.Fatal(ok, err)
 			}
 		}
@@ -226,7 +241,7 @@ func TestMovingThereAndBack(t *testing.T) {
 					if g, err := s.Acquire(t.Context(), k.scope, k.name, backend.Request{TTL: time.Second}); g.Acquired || err != nil {
 						t.Errorf("Acquire of %q, which is held: %+v, %v", k, g, err)
 					}
-					if ok, err := s.Renew(t.Context(), k.scope, k.name, backend.Proof{Token: token}, time.Second); !ok || err != nil {
+					if ok, err := s.Renew(t.Context(), k.scope, k.name, backend.Proof{Token: token, User: first.holders[k]}, time.Second); !ok || err != nil {
 						t.Errorf("Renew of %q by its holder: %v, %v", k, ok, err)
 					}
 				}
@@ -317,8 +332,19 @@ func TestASealedNamespaceRefusesEveryCall(t *testing.T) {
 				_, err6 := deaf.Acquire(t.Context(), scope, fmt.Sprint("free", i), backend.Request{TTL: time.Hour})
 				_, err7 := deaf.Acquire(t.Context(), scope, fmt.Sprint("new", i), backend.Request{TTL: time.Hour})
 				_, err8 := deaf.Renew(t.Context(), scope, fmt.Sprint("held", i), backend.Proof{Token: held[i]}, 2*time.Hour)
+				_, _, errA := deaf.Evict(t.Context(), scope, fmt.Sprint("held", i))
+				_, _, errB := deaf.SetPool(t.Context(), scope, backend.Pool{Name: fmt.Sprint("p", i)})
+				_, _, errC := deaf.SetPool(t.Context(), scope, backend.Pool{Name: fmt.Sprint("new", i)})
+				_, errD := deaf.DropPool(t.Context(), scope, fmt.Sprint("p", i))
+				_, _, errE := deaf.Count(t.Context(), scope, fmt.Sprint("p", i))
+				_, _, errF := deaf.Look(t.Context(), scope, fmt.Sprint("held", i))
+				_, _, errG := deaf.AcquireFirst(t.Context(), scope, []string{fmt.Sprint("held", i), fmt.Sprint("new", i)}, backend.Request{TTL: time.Hour})
+				_, errH := deaf.Leases(t.Context(), scope, fmt.Sprint("held", i), keys)
+				_, errI := deaf.Pools(t.Context(), scope, fmt.Sprint("p", i), keys)
 				_, err9 := deaf.Release(t.Context(), scope, fmt.Sprint("held", i), backend.Proof{Token: held[i]})
-				for call, err := range []error{err1, err2, err3, err4, err5, err6, err7, err8, err9} {
+				for call, err := range []error{
+					err1, err2, err3, err4, err5, err6, err7, err8, err9, errA, errB, errC, errD, errE, errF, errG, errH, errI,
+				} {
 					if !errors.Is(err, backend.ErrMoved) || errors.Is(err, backend.ErrInDoubt) {
 						t.Errorf("call %d on key %d: %v, want ErrMoved", call, i, err)
 					}

@@ -54,6 +54,15 @@ func warm(t *testing.T, s *Store) {
 	if left, err := s.Restock(t.Context(), scope, "warm", 1); left != 10 || err != nil {
 		t.Fatal(left, err)
 	}
+	if _, held, err := s.Evict(t.Context(), scope, "warm"); held || err != nil {
+		t.Fatal(held, err)
+	}
+	if _, found, err := s.SetPool(t.Context(), scope, backend.Pool{Name: "warm"}); !found || err != nil {
+		t.Fatal(found, err)
+	}
+	if dropped, err := s.DropPool(t.Context(), scope, "warm"); !dropped || err != nil {
+		t.Fatal(dropped, err)
+	}
 	node, err := s.servers.forKey(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
@@ -115,6 +124,29 @@ func everyOutcome(t *testing.T, s, other *Store, do func(call func())) {
 		t.Fatalf("Restock = %d, %v; want 9", left, err)
 	}
 	mustClaim(t, other, "p", 9, 0, 0)
+
+	var before backend.Pool
+	do(func() {
+		before, ok, err = s.SetPool(t.Context(), scope, backend.Pool{Name: "p", Capacity: 20, Remaining: 5})
+	})
+	if want := (backend.Pool{Name: "p", Capacity: 10}); err != nil || !ok || before != want {
+		t.Fatalf("SetPool = %+v, %v, %v; want %+v", before, ok, err, want)
+	}
+	mustClaim(t, other, "p", 4, 0, 1)
+	do(func() { ok, _, err = s.drop(t.Context(), keyOf(s.opts.Namespace, poolKind, scope, "p")) })
+	if err != nil || !ok {
+		t.Fatalf("DropPool = %v, %v", ok, err)
+	}
+	mustClaim(t, other, "p", 1, 3, 2)
+
+	var evicted backend.Lease
+	do(func() { evicted, ok, err = s.Evict(t.Context(), scope, "k") })
+	if err != nil || !ok || evicted.Token <= grant.Token || evicted.AcquiredAt.IsZero() || evicted.ExpiresAt.IsZero() {
+		t.Fatalf("Evict = %+v, %v, %v", evicted, ok, err)
+	}
+	if next := mustAcquire(t, other, "k", time.Minute); next <= evicted.Token {
+		t.Fatalf("the token %d comes after %d", next, evicted.Token)
+	}
 }
 
 func TestAnAnswerThatIsDroppedIsGivenToTheRetry(t *testing.T) {

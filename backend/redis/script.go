@@ -41,6 +41,27 @@ var reserveText string
 //go:embed lua/restock.lua
 var restockText string
 
+//go:embed lua/noted.lua
+var notedText string
+
+//go:embed lua/unnote.lua
+var unnoteText string
+
+//go:embed lua/count.lua
+var countText string
+
+//go:embed lua/set.lua
+var setText string
+
+//go:embed lua/drop.lua
+var dropText string
+
+//go:embed lua/evict.lua
+var evictText string
+
+//go:embed lua/scan.lua
+var scanText string
+
 //go:embed lua/settle.lua
 var settleText string
 
@@ -70,6 +91,13 @@ var (
 	claimScript   = newScript("claim", prelude+claimText)
 	reserveScript = newScript("reserve", prelude+reserveText)
 	restockScript = newScript("restock", prelude+restockText)
+	notedScript   = newScript("noted", prelude+notedText)
+	unnoteScript  = newScript("unnote", prelude+unnoteText)
+	countScript   = newScript("count", prelude+countText)
+	setScript     = newScript("set", prelude+setText)
+	dropScript    = newScript("drop", prelude+dropText)
+	evictScript   = newScript("evict", prelude+queueText+evictText)
+	scanScript    = newScript("scan", prelude+scanText)
 	pollScript    = newScript("poll", prelude+queueText+pollText)
 	settleScript  = newScript("settle", prelude+queueText+settleText)
 	idScript      = newScript("id", idText)

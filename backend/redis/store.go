@@ -28,6 +28,7 @@ type Store struct {
 	leases  *leaseCount // nil: they are not limited
 	lines   lines
 	lock    *stateLock
+	listing chan struct{} // has room for the one listing that may run
 
 	life  string // random: nonces of this Store begin with it
 	calls atomic.Uint64
@@ -63,6 +64,8 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		life:  rand.Text()[:12],
 		stop:  make(chan struct{}),
 		ended: make(chan struct{}),
+
+		listing: make(chan struct{}, 1),
 	}
 	if o.MaxLeases > 0 {
 		s.leases = newLeaseCount(o.MaxLeases)

@@ -24,25 +24,60 @@ import (
 )
 
 // acl is what a user of Redis needs for one name space. docs/operations.md says the same.
-const acl = "~%[1]s:* resetchannels &%[1]s:w:* -@all +publish +subscribe +@connection +info +eval +evalsha +scan +wait +config|get +cluster|slots +cluster|shards +command " +
+const acl = "~%[1]s:* resetchannels &%[1]s:w:* -@all +publish +subscribe +@connection +info +eval +evalsha +scan +wait +config|get +cluster|slots +cluster|shards +cluster|nodes +command " +
 	"+time +hmget +hset +hdel +hincrby +hlen +hexists +hrandfield +pttl +pexpire +persist"
 
 func TestAUserWithFewRightsIsEnough(t *testing.T) {
 	server := redistest.Start(t, redistest.AOFAlways)
 	o := options(t, fmt.Sprintf("redis://raisin:hunter2@%s/0", server.Addr()))
-	args := []any{"ACL", "SETUSER", "raisin", "on", ">hunter2"}
-	for word := range strings.FieldsSeq(fmt.Sprintf(acl, o.Namespace)) {
-		args = append(args, word)
-	}
-	server.Do(append(args, "+script|load")...) // script load is for this test
+	fewRights(t, o.Namespace, server)
 	s := open(t, o)
 	warm(t, s)
 	token := mustAcquire(t, s, "k", time.Minute)
 	w := standInLine(t, s, "k", time.Minute)
 	mustRelease(t, s, token)
 	w.mustHave()
-	if denied := server.Do("ACL", "LOG"); len(denied.([]any)) > 0 {
-		t.Errorf("Redis has denied something: %v", denied)
+	listsWith(t, s, server)
+}
+
+func TestAUserWithFewRightsIsEnoughForACluster(t *testing.T) {
+	cluster := redistest.StartCluster(t, 2)
+	o := options(t, "")
+	for _, master := range cluster.Masters {
+		fewRights(t, o.Namespace, master)
+		o.URLs = append(o.URLs, "redis://raisin:hunter2@"+master.Addr())
+	}
+	s := open(t, o)
+	for i := range 4 {
+		mustAcquire(t, s, fmt.Sprint("k", i), time.Minute)
+		mustClaim(t, s, fmt.Sprint("k", i), 1, 10, 9)
+	}
+	listsWith(t, s, cluster.Masters...)
+}
+
+// fewRights makes the user whom operators are told to make.
+func fewRights(t *testing.T, namespace string, server *redistest.Server) {
+	t.Helper()
+	args := []any{"ACL", "SETUSER", "raisin", "on", ">hunter2"}
+	for word := range strings.FieldsSeq(fmt.Sprintf(acl, namespace)) {
+		args = append(args, word)
+	}
+	server.Do(append(args, "+script|load")...) // script load is for this test
+}
+
+// listsWith lists what is there, and sees that the servers have denied nothing so far.
+func listsWith(t *testing.T, s *Store, servers ...*redistest.Server) {
+	t.Helper()
+	if _, err := s.Leases(t.Context(), scope, "", 100); err != nil {
+		t.Errorf("Leases: %v", err)
+	}
+	if _, err := s.Pools(t.Context(), scope, "", 100); err != nil {
+		t.Errorf("Pools: %v", err)
+	}
+	for _, server := range servers {
+		if denied := server.Do("ACL", "LOG"); len(denied.([]any)) > 0 {
+			t.Errorf("Redis has denied something: %v", denied)
+		}
 	}
 }
 
@@ -181,6 +216,18 @@ func TestADemotedMasterAnswersNothing(t *testing.T) {
 	})
 	expectOutageOf("Release", func() error {
 		_, err := s.Release(t.Context(), scope, "k", backend.Proof{Token: token + 1})
+		return err
+	})
+	expectOutageOf("Evict", func() error {
+		_, _, err := s.Evict(t.Context(), scope, "k")
+		return err
+	})
+	expectOutageOf("Leases", func() error {
+		_, err := s.Leases(t.Context(), scope, "k", 1)
+		return err
+	})
+	expectOutageOf("Look", func() error {
+		_, _, err := s.Look(t.Context(), scope, "k")
 		return err
 	})
 	expectOutageOf("Claim", func() error {

@@ -49,8 +49,13 @@ end
 -- '-3' or '07' would be any number at all.
 local function plain(text) return text == '0' or string.find(text, '^[1-9]%d*$') and not less('9223372036854775807', text) end
 
--- strange tells whether a pool has values that no script of ours writes.
-local function strange(units, seq) return units and not (plain(units) and plain(seq)) end
+-- strange tells whether a pool has values that no script of ours writes. capacity is '' or not given if it is unknown.
+local function strange(units, seq, capacity)
+    return units and not (plain(units) and plain(seq) and ((capacity or '') == '' or plain(capacity)))
+end
+
+-- matches tells whether a pool that is not there may be made, see claim.lua.
+local function matches(making, seq) return making == '*' or making == seq end
 
 local function words(text)
     local list = {}
@@ -97,9 +102,9 @@ local function free(retention)
     redis.call('HDEL', key, 'r', 'u', 'a')
 end
 
--- keep makes a hash that holds notes only, no lock and no pool, go away by itself.
+-- keep makes a hash that holds notes only, no lock, no pool and none that was dropped, go away by itself.
 local function keep()
-    if redis.call('PTTL', key) == -1 and redis.call('HEXISTS', key, 'n') == 0 and redis.call('HEXISTS', key, 't') == 0 then
+    if redis.call('PTTL', key) == -1 and redis.call('HEXISTS', key, 'gen') == 0 and redis.call('HEXISTS', key, 'n') == 0 and redis.call('HEXISTS', key, 't') == 0 then
         redis.call('PEXPIRE', key, digits(math.max(tonumber(not_after) - tonumber(now), 0) / 1000 + ORPHAN_US / 1000))
     end
 end

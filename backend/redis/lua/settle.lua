@@ -57,5 +57,6 @@ if undo and said[2] == 'CLAIMED' and units then
     fields = redis.call('HMGET', key, 'n', 'gen', 'seq')
     return {'UNDONE', now, fields[1], fields[2] or '', fields[3]}
 end
+if said[4] then return {'WAS', now, unpack(said, 2)} end -- all of the answer
 fields = redis.call('HMGET', key, 'gen', 'seq')
 return {'WAS', now, said[2], said[3] or last, fields[1] or '', fields[2] or '0'}
