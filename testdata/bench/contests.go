@@ -82,7 +82,9 @@ func storeContests() []contest {
 func handOverContests() []contest {
 	var all []contest
 	for _, percentile := range []int{50, 99} {
-		drive := func(join func(context.Context, *server) (contender, error)) driver { return handOver{percentile, join}.drive }
+		drive := func(join func(context.Context, *server) (contender, error)) driver {
+			return handOver{percentile, join}.drive
+		}
 		all = append(all, contest{
 			name: fmt.Sprintf("handover/p%d", percentile), unit: "µs", smaller: true, rounds: 3,
 			contestants: []contestant{

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -33,6 +32,8 @@ type contender interface {
 const (
 	// contenders are enough for a line to stand at each release.
 	contenders = 8
+	// held is how long each has the lock: the one before is in line again by then.
+	held = 2 * time.Millisecond
 	// contested is the lock, and contestedTTL the length of its leases: none ends by itself.
 	contested    = "contested"
 	contestedTTL = time.Minute
@@ -41,9 +42,7 @@ const (
 // drive measures hand-overs. Those of the warm-up are left out.
 func (h handOver) drive(ctx context.Context, l *lab, s *server) (sample, error) {
 	begin := time.Now().Add(warmUp * time.Second)
-	end := begin.Add(time.Duration(l.options.seconds) * time.Second)
-	var released atomic.Pointer[time.Time] // nil: not yet
-	var gaps []time.Duration               // the holder's
+	b := &baton{begin: begin, end: begin.Add(time.Duration(l.options.seconds) * time.Second), over: make(chan struct{}), grabbed: make(chan struct{})}
 	group, faults := sync.WaitGroup{}, make(chan error, contenders)
 	for range contenders {
 		c, err := h.join(ctx, s)
@@ -51,40 +50,83 @@ func (h handOver) drive(ctx context.Context, l *lab, s *server) (sample, error) 
 			return sample{}, err
 		}
 		defer c.close()
-		group.Go(func() {
-			for {
-				if err := c.acquire(ctx); err != nil {
-					faults <- fmt.Errorf("acquire: %w", err)
-					return
-				}
-				now := time.Now()
-				if before := released.Load(); before != nil && now.After(begin) {
-					gaps = append(gaps, now.Sub(*before))
-				}
-				releasing := time.Now()
-				released.Store(&releasing)
-				if err := c.release(ctx); err != nil {
-					faults <- fmt.Errorf("release: %w", err)
-					return
-				}
-				if releasing.After(end) {
-					return
-				}
-			}
-		})
+		group.Go(func() { faults <- b.contend(ctx, c) })
 	}
 	group.Wait()
-	select {
-	case err := <-faults:
-		return sample{}, err
-	default:
+	close(faults)
+	for err := range faults {
+		if err != nil {
+			return sample{}, err
+		}
 	}
-	if len(gaps) == 0 {
+	if len(b.gaps) == 0 {
 		return sample{}, errors.New("the lock was never handed over")
 	}
-	slices.Sort(gaps)
-	at := gaps[len(gaps)*h.percentile/100]
-	return sample{value: float64(at.Nanoseconds()) / 1000, done: float64(len(gaps))}, nil
+	slices.Sort(b.gaps)
+	at := b.gaps[len(b.gaps)*h.percentile/100]
+	return sample{value: float64(at.Nanoseconds()) / 1000, done: float64(len(b.gaps))}, nil
+}
+
+// baton is what contenders know of each other. The mutex guards all but the times.
+type baton struct {
+	begin, end time.Time
+
+	mu       sync.Mutex
+	released time.Time // by the holder before; zero: nobody had it
+	gaps     []time.Duration
+	grabbed  chan struct{} // closed when the next one has it
+	over     chan struct{} // closed at the end
+	closed   bool
+}
+
+// contend takes the lock again and again. Who has released it lets another have it first: what is measured
+// is how long others wait.
+func (b *baton) contend(ctx context.Context, c contender) error {
+	for {
+		if err := c.acquire(ctx); err != nil {
+			return fmt.Errorf("acquire: %w", err)
+		}
+		b.grab()
+		if err := rest(ctx, held); err != nil {
+			return err
+		}
+		next, last := b.letGo()
+		if err := c.release(ctx); err != nil {
+			return fmt.Errorf("release: %w", err)
+		}
+		if last {
+			return nil
+		}
+		select {
+		case <-next:
+		case <-b.over:
+			return nil
+		}
+	}
+}
+
+// grab is called by who has got the lock.
+func (b *baton) grab() {
+	now := time.Now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.released.After(b.begin) {
+		b.gaps = append(b.gaps, now.Sub(b.released))
+	}
+	close(b.grabbed)
+	b.grabbed = make(chan struct{})
+}
+
+// letGo is called by who is about to release the lock. next is closed when another has it.
+func (b *baton) letGo() (next <-chan struct{}, last bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if last = time.Now().After(b.end); last && !b.closed {
+		b.closed = true
+		close(b.over)
+	}
+	b.released = time.Now()
+	return b.grabbed, last
 }
 
 // sqlContender waits in the server. Its statements are prepared.
@@ -174,7 +216,18 @@ redis.call("del",KEYS[1]) redis.call("publish",KEYS[1],"") return 1`)
 func joinTold(ctx context.Context, s *server) (contender, error) {
 	c := &redisContender{client: s.redisClient(2), mine: strconv.FormatUint(rand.Uint64(), 36), freed: deleteAndTell}
 	c.told = c.client.Subscribe(ctx, contested)
-	messages := c.told.Channel()
+	messages := make(chan struct{}, 1)
+	go func() {
+		for {
+			if _, err := c.told.ReceiveMessage(ctx); err != nil {
+				return // it is closed
+			}
+			select {
+			case messages <- struct{}{}:
+			default: // it has not asked since it was told last
+			}
+		}
+	}()
 	c.again = func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, contestedTTL)
 		defer cancel()
