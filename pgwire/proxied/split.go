@@ -105,21 +105,28 @@ func (s *session) runSplitAgain(p *frontend.Portal) error {
 // statement that is going to fail makes none: foiled says so.
 func (s *session) callFirst(p *frontend.Portal) (values []datum.Datum, foiled bool, err error) {
 	m := frontend.SplitOf(p.Bound)
-	results := make([]*sqlfuncs.Row, len(m.Calls))
+	results := make([][]sqlfuncs.Row, len(m.Calls))
 	first, err := s.prepareMain(p)
 	if err != nil {
 		return nil, false, err
 	}
 	if first.guarded && !first.foiled {
 		for i, call := range m.Calls {
-			row, err := s.Call(call.Func, first.args[i])
-			if err != nil {
+			if results[i], err = s.rowsOf(call.Func, first.args[i]); err != nil {
 				return nil, false, err
 			}
-			results[i] = &row
 		}
 	}
 	return m.Values(results, first.guarded), first.foiled, nil
+}
+
+// rowsOf makes a call and returns its row, or its rows.
+func (s *session) rowsOf(f *sqlfuncs.Function, args []datum.Datum) ([]sqlfuncs.Row, error) {
+	if f.Set {
+		return s.Rows(f, args)
+	}
+	row, err := s.Call(f, args)
+	return []sqlfuncs.Row{row}, err
 }
 
 // beforehand is what is known of a statement before it runs.
@@ -302,13 +309,17 @@ func (s *session) openMain(p *frontend.Portal, values []datum.Datum) (upstream.M
 		sql, err := s.sql(p.Bound, copied.SQL)
 		return slices.Concat(upstream.Prepare(upstream.Main, sql, nil), upstream.OpenPortal(p.Upstream, nil, nil, nil)), err
 	}
-	var hidden [][]byte
+	var hidden []wire.RawValue
 	for i, h := range m.Hidden {
-		encoded, err := s.encode(h.Type, values[i], wire.BinaryFormat)
+		format := int16(wire.BinaryFormat)
+		if h.Call >= 0 && m.Calls[h.Call].Func.Set {
+			format = wire.TextFormat // which an array is kept in
+		}
+		encoded, err := s.encode(h.Type, values[i], format)
 		if err != nil {
 			return nil, err
 		}
-		hidden = append(hidden, encoded)
+		hidden = append(hidden, wire.RawValue{Format: format, Value: encoded})
 	}
 	return upstream.OpenPortal(p.Upstream, p.Raw, hidden, s.mainFormats(p)), nil
 }

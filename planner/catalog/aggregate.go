@@ -104,7 +104,7 @@ func (a *aggregate) resolve(name string, star bool) (datum.Type, error) {
 			return datum.OfBool(found == decides.Bool()), nil
 		}
 		return datum.Bool, nil
-	case (name == "max" || name == "min") && len(a.args) == 1 && (isInteger(t) || t == datum.Text):
+	case (name == "max" || name == "min") && len(a.args) == 1 && (isInteger(t) || t == datum.Text || t == datum.Timestamptz):
 		return t, a.extreme(name, t)
 	}
 	return 0, refusal("this form of function %s", name)

@@ -108,7 +108,7 @@ func (c comparer) run(t *testing.T, q testCase) {
 	query, err := compile(q.sql)
 	if q.refused {
 		if err == nil {
-			_, err = query.Rows(c.session, nil)
+			_, err = query.Rows(c.session, nil, nil)
 		}
 		if !IsRefusal(err) {
 			t.Errorf("%s\nis not refused: %v", q.sql, err)
@@ -117,7 +117,7 @@ func (c comparer) run(t *testing.T, q testCase) {
 	}
 	described, serverErr := c.conn.Prepare(t.Context(), "", q.sql, nil)
 	if err == nil && serverErr != nil { // a name that depends on the search path is looked up later
-		_, err = query.Rows(c.session, nil)
+		_, err = query.Rows(c.session, nil, nil)
 	}
 	if err != nil || serverErr != nil {
 		sameError(t, q.sql, err, serverErr)
@@ -191,7 +191,7 @@ func samples(t datum.Type) []string {
 
 func (c comparer) sameRows(t *testing.T, q testCase, query *Query, args [][]byte) {
 	t.Helper()
-	rows, err := query.Rows(c.session, arguments(t, query.Params, args))
+	rows, err := query.Rows(c.session, arguments(t, query.Params, args), nil)
 	result := c.conn.ExecParams(t.Context(), q.sql, args, nil, nil, nil).Read()
 	if err != nil || result.Err != nil {
 		sameError(t, fmt.Sprintf("%s\nwith %s", q.sql, args), err, result.Err)
@@ -368,7 +368,7 @@ func oidsOf(t *testing.T, conn *pgconn.PgConn) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := q.Rows(fixedSession{}, nil)
+	rows, err := q.Rows(fixedSession{}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

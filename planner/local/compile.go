@@ -65,7 +65,7 @@ func (c *compiler) statement(n *pg_query.Node) *plan.Statement {
 	if err == nil {
 		err = c.Params.Check()
 	}
-	if query := n.GetSelectStmt(); err != nil && plan.NeedsUpstream(err) && c.embedded && query != nil && !s.Mentions {
+	if query := n.GetSelectStmt(); err != nil && plan.NeedsUpstream(err) && c.embedded && query != nil && placed.OnlySets() {
 		if answer, ok := c.catalogueQuery(query, declared); ok {
 			return answer
 		}

@@ -233,7 +233,7 @@ func (p *placer) rowList(n *pg_query.SelectStmt) {
 	var calls []*pg_query.FuncCall
 	for _, target := range n.TargetList {
 		p.rowValue(target.GetResTarget().GetVal())
-		calls = append(calls, tree.Calls(target)...)
+		calls = append(calls, tree.Singles(target)...)
 	}
 	if len(calls) == 0 {
 		return

@@ -77,7 +77,7 @@ func checkRewritten(t *testing.T, text string, standard bool, st *plan.Statement
 		t.Errorf("%q: parameters %d, %d, %d of %d and %d", text, probe, args, main, m.Params, len(m.Hidden))
 	}
 	if m.Copy {
-		literal := m.CopySQL(m.Values(make([]*sqlfuncs.Row, len(m.Calls)), false))
+		literal := m.CopySQL(m.Values(make([][]sqlfuncs.Row, len(m.Calls)), false))
 		checkText(t, text, standard, &literal)
 	}
 	m.Local(nil)

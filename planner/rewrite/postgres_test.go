@@ -52,6 +52,30 @@ func standIn(f *sqlfuncs.Function, args []datum.Datum) *sqlfuncs.Row {
 	return &sqlfuncs.Row{datum.OfBool(true)}
 }
 
+// standIns are the rows of a call.
+func standIns(f *sqlfuncs.Function, args []datum.Datum) []sqlfuncs.Row {
+	if !f.Set {
+		return []sqlfuncs.Row{*standIn(f, args)}
+	}
+	var rows []sqlfuncs.Row
+	for _, name := range setNames {
+		row := sqlfuncs.Row{datum.OfText(name)}
+		for i, c := range f.Columns[1:] {
+			switch c.Type {
+			case datum.Text:
+				row[i+1] = datum.Null
+			default:
+				row[i+1] = datum.OfInt(int64(len(name)))
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// setNames are texts that an array has to quote.
+var setNames = []string{`k1`, `a"b`, `c\d`, `{e,f}`, `NULL`, ``, ` g `, `'h'`, "i\nj", `schön 中`}
+
 func rewriteServer(t *testing.T) *pgconn.PgConn { return serverWith(t, rewriteSetup) }
 
 // serverWith is a connection in a transaction that has run setup.
@@ -265,9 +289,9 @@ func (u *upstreamStatement) execute() (string, *pgerr.Error) {
 }
 
 // calls computes the arguments and makes the calls that run once.
-func (u *upstreamStatement) calls(types []uint32) (rows []*sqlfuncs.Row, guarded bool, report *pgerr.Error) {
+func (u *upstreamStatement) calls(types []uint32) (rows [][]sqlfuncs.Row, guarded bool, report *pgerr.Error) {
 	m := u.mixed
-	rows = make([]*sqlfuncs.Row, len(m.Calls))
+	rows = make([][]sqlfuncs.Row, len(m.Calls))
 	if m.Args.SQL == "" {
 		return rows, true, nil
 	}
@@ -280,7 +304,7 @@ func (u *upstreamStatement) calls(types []uint32) (rows []*sqlfuncs.Row, guarded
 		return rows, false, nil
 	}
 	for i, call := range m.Calls {
-		rows[i] = standIn(call.Func, decodeArgs(u.t, call.Func, result.Rows[0], call.Args))
+		rows[i] = standIns(call.Func, decodeArgs(u.t, call.Func, result.Rows[0], call.Args))
 	}
 	return rows, true, nil
 }
@@ -497,7 +521,7 @@ func TestCopyOnPostgres(t *testing.T) {
 			m := splitOf(t, sql, standard, plan.Options{})
 			row := &sqlfuncs.Row{datum.OfBool(true), datum.OfText(key), datum.OfInt(-1 << 63), datum.Null}
 			var out bytes.Buffer
-			text := m.CopySQL(m.Values([]*sqlfuncs.Row{row, row}, true))
+			text := m.CopySQL(m.Values([][]sqlfuncs.Row{{*row}, {*row}}, true))
 			if _, err := conn.CopyTo(t.Context(), &out, text.SQL); err != nil {
 				t.Fatalf("%s: %v", text.SQL, err)
 			}
@@ -510,7 +534,7 @@ func TestCopyOnPostgres(t *testing.T) {
 		}
 		m := splitOf(t, sql, standard, plan.Options{})
 		var out bytes.Buffer
-		if _, err := conn.CopyTo(t.Context(), &out, m.CopySQL(m.Values([]*sqlfuncs.Row{nil, nil}, false)).SQL); err != nil || out.Len() > 0 {
+		if _, err := conn.CopyTo(t.Context(), &out, m.CopySQL(m.Values([][]sqlfuncs.Row{nil, nil}, false)).SQL); err != nil || out.Len() > 0 {
 			t.Errorf("a guard that is false: %q, %v", out.String(), err)
 		}
 	}

@@ -80,7 +80,7 @@ type Hidden struct {
 	// Call is the index in Calls of the call whose result it is; -1: it stands for a
 	// guard, and says whether Args had a row.
 	Call int
-	// Column of the call's result, or AsScalar.
+	// Column of the call's result, or AsScalar. Of a set it is an array of all rows.
 	Column int
 }
 
@@ -108,25 +108,37 @@ type PrepareSplit struct {
 // Functions are those of all calls.
 func (m *Split) Functions() []*sqlfuncs.Function { return m.functions }
 
-// Values are the values of the hidden parameters. rows holds the result of each
-// call, nil for one that did not run; guarded is false if a guard was not true.
-func (m *Split) Values(rows []*sqlfuncs.Row, guarded bool) []datum.Datum {
+// Values are the values of the hidden parameters. rows holds the rows of each call: any number
+// of a set, else one, and none of a call that did not run; guarded is false if a guard was
+// not true.
+func (m *Split) Values(rows [][]sqlfuncs.Row, guarded bool) []datum.Datum {
 	values := make([]datum.Datum, len(m.Hidden))
 	for i, h := range m.Hidden {
 		switch {
 		case h.Call < 0:
 			values[i] = datum.OfBool(guarded)
-		case rows[h.Call] == nil:
+		case m.Calls[h.Call].Func.Set:
+			values[i] = arrayOf(m.Calls[h.Call].Func.Columns[h.Column].Type, rows[h.Call], h.Column)
+		case len(rows[h.Call]) == 0:
 			values[i] = datum.Null
 		case h.Column != AsScalar:
-			values[i] = rows[h.Call][h.Column]
+			values[i] = rows[h.Call][0][h.Column]
 		case h.Type == datum.JSONB:
-			values[i] = datum.OfText(string(m.Calls[h.Call].Func.AppendScalar(nil, rows[h.Call])))
+			values[i] = datum.OfText(string(m.Calls[h.Call].Func.AppendScalar(nil, &rows[h.Call][0])))
 		default:
-			values[i] = rows[h.Call][0]
+			values[i] = rows[h.Call][0][0]
 		}
 	}
 	return values
+}
+
+// arrayOf is a column of all rows.
+func arrayOf(t datum.Type, rows []sqlfuncs.Row, column int) datum.Datum {
+	elements := make([]datum.Datum, len(rows))
+	for i := range rows {
+		elements[i] = rows[i][column]
+	}
+	return datum.OfArray(t, elements)
 }
 
 // Rewrite plans statement i of a text for an upstream. It returns nil if
@@ -266,7 +278,7 @@ func (r *rewriter) number() *pgerr.Error {
 		column += len(call.Args)
 		s.hidden = len(r.plan.Hidden)
 		for _, c := range s.columns() {
-			r.plan.Hidden = append(r.plan.Hidden, Hidden{Type: s.typeOf(c), Call: len(r.plan.Calls), Column: c})
+			r.plan.Hidden = append(r.plan.Hidden, Hidden{Type: s.hiddenType(c), Call: len(r.plan.Calls), Column: c})
 		}
 		r.plan.Calls = append(r.plan.Calls, call)
 		r.plan.functions = append(r.plan.functions, s.function)

@@ -98,6 +98,14 @@ func (s *callSite) typeOf(column int) datum.Type {
 	return s.function.Columns[column].Type
 }
 
+// hiddenType is the type of the hidden parameter for a column.
+func (s *callSite) hiddenType(column int) datum.Type {
+	if s.function.Set {
+		return datum.ArrayOf(s.typeOf(column))
+	}
+	return s.typeOf(column)
+}
+
 // nameOf is the name of a column that stands by itself: in FROM, the only column
 // of a function takes the alias, as for any function of a scalar type.
 func (s *callSite) nameOf(column int) string {

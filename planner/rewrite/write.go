@@ -27,6 +27,8 @@ type signature struct {
 }
 
 var signatures = []signature{
+	{[]datum.Type{datum.Text}, "quote_ident", []int{0}},
+	{[]datum.Type{datum.Int8}, "int8up", []int{0}},
 	{[]datum.Type{datum.Text, datum.Int8}, "hashtextextended", []int{0, 1}},
 	{[]datum.Type{datum.Text, datum.Int8, datum.Int8}, "int8range", []int{1, 2, 0}},
 }
@@ -109,6 +111,10 @@ func (r *rewriter) edits(replace func(*textWriter, *callSite), value func(hidden
 // mainSite writes what stands for a call in Main.
 func (r *rewriter) mainSite(w *textWriter, s *callSite, value func(hidden int) string) {
 	at := s.name
+	if s.function.Set {
+		r.setSite(w, s, value)
+		return
+	}
 	r.result(w, s, func(column, i int) {
 		null := "NULL::" + typeName(s.typeOf(column))
 		switch {
@@ -123,6 +129,32 @@ func (r *rewriter) mainSite(w *textWriter, s *callSite, value func(hidden int) s
 	if s.form == formFrom {
 		w.put(at, ")")
 	}
+	r.alias(w, s)
+}
+
+// setSite writes what stands for a call that returns a set: its rows, taken out of an array for
+// each column. The subquery around them lets the user's alias stand as it is.
+func (r *rewriter) setSite(w *textWriter, s *callSite, value func(hidden int) string) {
+	at := s.name
+	w.put(at, "(SELECT * FROM pg_catalog.unnest(")
+	for i, c := range s.function.Columns {
+		if i > 0 {
+			w.put(at, ", ")
+		}
+		array := "(SELECT NULL::" + typeName(c.Type) + "[])" // so that the planner knows no value
+		if r.plan.Explain == nil {
+			array = value(s.hidden+i) + "::" + typeName(c.Type) + "[]"
+		}
+		w.put(at, array)
+	}
+	w.put(at, ") AS ", sqltext.QuotedName(s.function.Name), "(")
+	for i, c := range s.function.Columns {
+		if i > 0 {
+			w.put(at, ", ")
+		}
+		w.put(at, sqltext.QuotedName(c.Name))
+	}
+	w.put(at, "))")
 	r.alias(w, s)
 }
 
@@ -145,7 +177,9 @@ func (r *rewriter) probeSite(w *textWriter, s *callSite) {
 		r.resolved(w, s)
 		w.put(s.name, " THEN ", null, " END")
 	})
-	if s.form == formFrom {
+	if s.form == formFrom && s.given != nil && len(s.args) == 0 {
+		w.put(s.name, ")")
+	} else if s.form == formFrom {
 		w.put(s.name, " WHERE ")
 		r.resolved(w, s)
 		w.put(s.name, ")")
