@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"raisinproxy/sqlfuncs"
-	"raisinproxy/sqlfuncs/datum"
 )
 
 // stubFunction is what the stubs call to say where calls are made.
@@ -47,7 +46,7 @@ func writeStub(b *strings.Builder, f *sqlfuncs.Function) {
 	for i, a := range f.Args {
 		args[i], types[i] = fmt.Sprintf("%s %s", a.Name, a.Type), a.Type.String()
 		if a.Default != nil {
-			args[i] += " DEFAULT " + string(datum.AppendText(nil, a.Type, *a.Default, nil))
+			args[i] += " DEFAULT " + a.DefaultSQL()
 		}
 	}
 	columns, nulls := make([]string, len(f.Columns)), make([]string, len(f.Columns))

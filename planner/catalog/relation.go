@@ -177,7 +177,7 @@ func functions(Session) []record {
 		var oids, names, modes, defaults []string
 		for _, arg := range f.Args {
 			if arg.Default != nil {
-				defaults = append(defaults, string(datum.AppendText(nil, arg.Type, *arg.Default, nil)))
+				defaults = append(defaults, arg.DefaultSQL())
 			}
 			oids, names, modes = append(oids, itoa(int64(arg.Type))), append(names, arg.Name), append(modes, "i")
 		}

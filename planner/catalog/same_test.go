@@ -334,7 +334,7 @@ func createFunctions(t *testing.T, conn *pgconn.PgConn) {
 		for _, arg := range f.Args {
 			text := arg.Name + " " + arg.Type.String()
 			if arg.Default != nil {
-				text += " DEFAULT " + string(datum.AppendText(nil, arg.Type, *arg.Default, nil))
+				text += " DEFAULT " + arg.DefaultSQL()
 			}
 			args = append(args, text)
 		}
@@ -347,7 +347,7 @@ func createFunctions(t *testing.T, conn *pgconn.PgConn) {
 		}
 		signature := f.Name + "(" + strings.Join(args, ", ") + ")"
 		exec(t, conn, "CREATE FUNCTION "+signature+" RETURNS "+result+" LANGUAGE sql AS 'SELECT "+strings.Join(nulls, ", ")+"'; COMMENT ON FUNCTION "+
-			signature+" IS '"+strings.ReplaceAll(f.Comment, "'", "''")+"'")
+			f.Name+" IS '"+strings.ReplaceAll(f.Comment, "'", "''")+"'")
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 
 	"raisinproxy/planner/tree"
+	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
@@ -15,6 +16,8 @@ import (
 func hintFor(call *pg_query.FuncCall, what string) string {
 	name := tree.Name(call.Funcname)
 	switch {
+	case isSet(name):
+		return hintAlone(name)
 	case tree.Any(call, func(*pg_query.ColumnRef) bool { return true }):
 		return hintPerRow(name)
 	case what == createTableAs:
@@ -36,8 +39,17 @@ func hintPerRow(name string) string {
 
 // UsesAnotherItem is the error of a call in FROM whose argument is made of another item there.
 func UsesAnotherItem(name string) *pgerr.Error {
+	hint := hintPerRow(name)
+	if isSet(name) {
+		hint = fmt.Sprintf("Join with all of its rows: … JOIN %s() AS c ON …", name)
+	}
 	return pgerr.Newf(codes.FeatureNotSupported, "an argument of %s in FROM cannot use another FROM item", name).
-		WithHint("%s", hintPerRow(name))
+		WithHint("%s", hint)
+}
+
+func isSet(name string) bool {
+	f, ok := sqlfuncs.Lookup(name)
+	return ok && f.Set
 }
 
 const createTableAs = "CREATE TABLE AS"

@@ -110,7 +110,7 @@ func (p *placer) shareGuards() {
 		case first == nil:
 			first = c
 		case !sameGuards(first.guards, c.guards):
-			p.refuse("a statement in which a condition decides about some of the calls only", c.Node)
+			p.fail(Refusal(c.Node, "a statement in which a condition decides about some of the calls only", "", p.at))
 		}
 	}
 }
@@ -147,7 +147,9 @@ func (p *placer) statement(n *pg_query.Node, outer *scope) bool {
 	case *pg_query.Node_PrepareStmt:
 		return p.statement(n.PrepareStmt.Query, outer)
 	case *pg_query.Node_ExecuteStmt:
-		p.refuseAll("the arguments of EXECUTE", n.ExecuteStmt.Params)
+		for _, call := range tree.Calls(n.ExecuteStmt) {
+			p.fail(Refusal(call, "the arguments of EXECUTE", "", p.at))
+		}
 	case *pg_query.Node_CopyStmt:
 		if n.CopyStmt.Query != nil {
 			p.withoutRows("COPY")

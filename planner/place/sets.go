@@ -20,14 +20,17 @@ func (p *placer) sets(n *pg_query.Node) {
 		place = Explained
 	}
 	tree.Each(n, func(item *pg_query.RangeFunction) {
+		if item.IsRowsfrom {
+			for _, call := range tree.Sets(item) {
+				p.fail(refuseForm(call, "in ROWS FROM", "Write each function as an item of FROM by itself.").At(p.at(call.Location)))
+			}
+		}
 		call := tree.FromSet(item)
-		switch {
-		case call == nil || len(item.Functions) > 1:
-			return // what is in it is refused as what is in no FROM
-		case item.IsRowsfrom:
-			p.fail(Refusal(call, "ROWS FROM", "", p.at))
-		case item.Ordinality:
-			p.fail(Refusal(call, "a FROM item WITH ORDINALITY", "", p.at))
+		if call == nil {
+			return
+		}
+		if item.Ordinality {
+			p.fail(refuseForm(call, "WITH ORDINALITY", "Number the rows by row_number() OVER ().").At(p.at(call.Location)))
 		}
 		p.seen[call] = true
 		p.placed = append(p.placed, Call{Node: call, Place: place, Set: true})
@@ -38,6 +41,11 @@ func (p *placer) sets(n *pg_query.Node) {
 			p.fail(notInFrom(call).At(p.at(call.Location)))
 		}
 	}
+}
+
+// refuseForm is the error of a form of FROM that is not made of the rows of a call.
+func refuseForm(call *pg_query.FuncCall, form, hint string) *pgerr.Error {
+	return pgerr.Newf(codes.FeatureNotSupported, "%s cannot be called %s", tree.Name(call.Funcname), form).WithHint("%s", hint)
 }
 
 // notInFrom is the error of a call that returns rows where one value is needed.

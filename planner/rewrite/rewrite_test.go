@@ -86,7 +86,12 @@ func showHidden(m *Split, h Hidden) string {
 	case h.Column == AsScalar:
 		return fmt.Sprintf("%s, call %d", h.Type.TypName(), h.Call)
 	}
-	return fmt.Sprintf("%s, call %d %s", h.Type.TypName(), h.Call, m.Calls[h.Call].Func.Columns[h.Column].Name)
+	f := m.Calls[h.Call].Func
+	column := f.Columns[h.Column]
+	if f.Set {
+		return fmt.Sprintf("%s[], call %d %s", column.Type.TypName(), h.Call, column.Name)
+	}
+	return fmt.Sprintf("%s, call %d %s", h.Type.TypName(), h.Call, column.Name)
 }
 
 func showRows(out *strings.Builder, m *Split) {
