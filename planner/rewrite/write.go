@@ -133,19 +133,20 @@ func (r *rewriter) mainSite(w *textWriter, s *callSite, value func(hidden int) s
 }
 
 // setSite writes what stands for a call that returns a set: its rows, taken out of an array for
-// each column. The subquery around them lets the user's alias stand as it is.
+// each column. (PostgreSQL knows unnest(a, b, …) by no qualified name.) The subquery around
+// them lets the user's alias stand as it is.
 func (r *rewriter) setSite(w *textWriter, s *callSite, value func(hidden int) string) {
 	at := s.name
-	w.put(at, "(SELECT * FROM pg_catalog.unnest(")
+	w.put(at, "(SELECT * FROM ROWS FROM (")
 	for i, c := range s.function.Columns {
 		if i > 0 {
 			w.put(at, ", ")
 		}
-		array := "(SELECT NULL::" + typeName(c.Type) + "[])" // so that the planner knows no value
+		array := "NULL::" + typeName(c.Type) + "[]"
 		if r.plan.Explain == nil {
 			array = value(s.hidden+i) + "::" + typeName(c.Type) + "[]"
 		}
-		w.put(at, array)
+		w.put(at, "pg_catalog.unnest(", array, ")")
 	}
 	w.put(at, ") AS ", sqltext.QuotedName(s.function.Name), "(")
 	for i, c := range s.function.Columns {
