@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jeroenrinzema/psql-wire/codes"
@@ -37,6 +38,10 @@ CREATE FUNCTION scalar.raisin_lock_acquire(key text, ttl_ms bigint) RETURNS json
 AS $$ SELECT jsonb_build_object('acquired', true, 'key', $1, 'token', 1795967949651973, 'expires_at_ms', 1788720658677) $$;
 CREATE FUNCTION scalar.raisin_inventory_claim(pool text, n bigint, capacity bigint) RETURNS jsonb LANGUAGE sql
 AS $$ SELECT jsonb_build_object('claimed', true, 'remaining', $3 - $2) $$;
+CREATE OR REPLACE FUNCTION public.raisin_locks(prefix text DEFAULT '', max_rows bigint DEFAULT 10000)
+RETURNS TABLE (key text, holder text, token bigint, acquired_at timestamptz, expires_at timestamptz, waiters bigint, kind text, table_name text, id text) VOLATILE LANGUAGE sql
+AS $$ SELECT k, NULL, octet_length(k), '2000-01-01 00:00+00'::timestamptz + octet_length(k) * interval '1 microsecond', '2000-01-01 00:00+00'::timestamptz + octet_length(k) * interval '1 microsecond', octet_length(k), NULL, NULL, NULL
+FROM unnest(ARRAY['k1', 'a"b', 'c\d', '{e,f}', 'NULL', '', ' g ', '''h''', E'i\nj', 'schön 中']) k $$;
 `
 
 // standIn answers as the stand-ins do.
@@ -183,6 +188,25 @@ var rewriteCases = []rewriteCase{
 	{sql: `SELECT x.d, c.remaining FROM raisin_inventory_claim('p', 1, 9) c, LATERAL (SELECT c.remaining * 2 AS d) x`},
 	{sql: `SELECT g, (raisin_inventory_claim('p' || g, 1, 9)).remaining FROM ROWS FROM (generate_series(1, 3)) g`},
 	{sql: `SELECT g, o, (raisin_inventory_claim('p' || g, 1, 9)).remaining FROM LATERAL ROWS FROM (generate_series(1, 3), generate_series(1, 2)) WITH ORDINALITY g(g, h, o) JOIN jobs ON jobs.id = g`},
+	{sql: `SELECT * FROM raisin_locks()`},
+	{sql: `SELECT l.*, l, ROW(l.*), row_to_json(l), (l).key, raisin_locks.key FROM raisin_locks($1) l, raisin_locks(max_rows => $2)`, params: "p 20"},
+	{sql: `SELECT x, x.k, h, token FROM public.raisin_locks('x'::varchar(3), 5::int2) AS x(k, h) WHERE token > 2 ORDER BY k COLLATE "C" LIMIT 3`},
+	{sql: `SELECT id, (SELECT count(*) FROM raisin_locks() l WHERE l.waiters = jobs.id) FROM jobs WHERE id IN (SELECT token FROM raisin_locks()) ORDER BY id`},
+	{sql: `SELECT key FROM jobs j RIGHT JOIN LATERAL raisin_locks($1) AS l ON l.token = j.id UNION ALL SELECT name FROM jobs ORDER BY 1`, params: "a"},
+	{sql: `WITH l AS (SELECT * FROM raisin_locks()) SELECT a.key, b.acquired_at FROM l a JOIN l b USING (key) ORDER BY key, b.id`},
+	{sql: `SELECT * FROM (SELECT * FROM raisin_locks()) AS virtual_table LIMIT 1001`},
+	{sql: `SELECT "source"."key" AS "key" FROM (SELECT * FROM raisin_locks()) AS "source" LIMIT 1048575`},
+	{sql: `INSERT INTO orders(buyer, seats_left) SELECT key, (SELECT max(token) FROM raisin_locks()) FROM raisin_locks($1) WHERE key <> $1 RETURNING buyer`, params: "k1", after: "SELECT buyer, seats_left FROM orders"},
+	{sql: `UPDATE jobs SET name = l.key FROM raisin_locks() l WHERE l.token = jobs.id AND l.key IN ('', 'a"b', 'NULL')`, after: "SELECT id, name FROM jobs ORDER BY id"},
+	{sql: `DELETE FROM jobs USING raisin_locks() l WHERE l.token = jobs.id AND l.key IN ('', 'a"b', 'NULL') RETURNING jobs.id, l.key`},
+	{sql: `MERGE INTO jobs USING raisin_locks() l ON l.key = jobs.name WHEN NOT MATCHED AND l.key = 'NULL' THEN INSERT VALUES (7, l.key) WHEN NOT MATCHED THEN DO NOTHING`, after: "SELECT id, name FROM jobs ORDER BY id"},
+	{sql: `CREATE TEMP TABLE made AS SELECT key, acquired_at FROM raisin_locks()`, after: "SELECT *, pg_typeof(key), pg_typeof(acquired_at) FROM made"},
+	{sql: `SELECT key, token INTO TEMP made FROM raisin_locks($1)`, params: "x", after: "SELECT * FROM made"},
+	{sql: `DECLARE c CURSOR FOR SELECT key, row_number() OVER () FROM raisin_locks()`, after: "FETCH ALL FROM c"},
+	{sql: `SELECT l.key, c.remaining FROM raisin_locks() l, raisin_inventory_claim('p', 1, 10) c WHERE l.token < 5`},
+	{sql: `SELECT raisin_inventory_release(l.key, 4), token FROM raisin_locks() l WHERE key <> '' ORDER BY key LIMIT 2`},
+	{sql: `SELECT count(*) FROM raisin_locks() FOR UPDATE`},
+	{sql: `SELECT key FROM raisin_locks() FOR UPDATE`},
 	{sql: `SELECT "rows", (raisin_inventory_claim('p', 1, 9)).remaining, "rows" FROM (SELECT 1 AS "rows") q`},
 
 	{sql: `SELECT (raisin_lock_acquire('a\'b' || E'c\'' /* ' */, 1)).key , 'it\'s', U&"\0061" FROM (SELECT 1) AS x(a)`, escape: true},
@@ -425,7 +449,7 @@ func encodeDatum(t datum.Type, v datum.Datum) []byte {
 	if v.Null {
 		return nil
 	}
-	return datum.AppendText([]byte{}, t, v, nil)
+	return datum.AppendText([]byte{}, t, v, time.UTC)
 }
 
 func showDescription(types []uint32, fields []pgconn.FieldDescription) string {
