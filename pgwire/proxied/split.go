@@ -220,7 +220,7 @@ func (s *session) askBefore(p *frontend.Portal, compute bool) (row [][]byte, foi
 	facts := &factReader{}
 	if !p.Known {
 		var questions []upstream.Part
-		if facts, questions, err = s.ask(m); err != nil {
+		if facts, questions, err = s.ask(m.Facts, &m.FactQuery); err != nil {
 			return nil, false, err
 		}
 		parts = append(parts, questions...)

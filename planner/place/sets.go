@@ -1,11 +1,14 @@
 package place
 
 import (
+	"strings"
+
 	"github.com/jeroenrinzema/psql-wire/codes"
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"raisinproxy/planner/tree"
+	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
@@ -99,4 +102,24 @@ func argumentActs(call *pg_query.FuncCall) *pgerr.Error {
 	return pgerr.Newf(codes.FeatureNotSupported, "an argument of %s in FROM may do more than return a value", name).
 		WithDetail("It is computed once, before the statement, where PostgreSQL might compute it never or many times.").
 		WithHint("Compute it in a statement of its own, and pass it on as a parameter.")
+}
+
+// OwnView is the fact that a relation is the view of a function's name that `raisinproxy stubs
+// --views` makes.
+func OwnView(table *pg_query.RangeVar, f *sqlfuncs.Function) Fact {
+	return Fact{
+		factKey: factKey{ownView, relationName(table), viewDefinition(f)},
+		Refused: pgerr.Newf(codes.FeatureNotSupported, "relation %s is another than when the statement was prepared", relationName(table)),
+	}
+}
+
+// viewDefinition is what PostgreSQL says of the view, without what its versions and settings
+// write differently.
+func viewDefinition(f *sqlfuncs.Function) string {
+	names := make([]string, len(f.Columns))
+	for i, c := range f.Columns {
+		names[i] = c.Name
+	}
+	columns := strings.Join(names, ",")
+	return "SELECT" + columns + "FROM" + f.Name + "()" + f.Name + "(" + columns + ")"
 }

@@ -59,6 +59,8 @@ type Split struct {
 	// Copy: Main is for reading only. What is executed comes from CopySQL, and
 	// Probe is the query in it.
 	Copy bool
+	// Views, if set, has the plans that the statement may have: this is none yet.
+	Views *Views
 
 	functions []*sqlfuncs.Function // of all calls
 	rewriter  *rewriter            // of COPY
@@ -147,15 +149,26 @@ func arrayOf(t datum.Type, rows []sqlfuncs.Row, column int) datum.Datum {
 // without the upstream.
 func Rewrite(parsed *pgparse.Parsed, i int, o plan.Options) *plan.Statement {
 	st := &parsed.Statements[i]
-	if st.Node == nil || len(tree.Calls(st.Node)) == 0 {
+	if st.Node == nil {
 		return nil
 	}
+	var s *plan.Statement
+	if len(tree.Calls(st.Node)) > 0 {
+		s = newRewriter(parsed, i, o).statement(st.Node)
+	}
+	if ReadsViews(st.Node) {
+		return withViews(parsed, i, o, s)
+	}
+	return s
+}
+
+func newRewriter(parsed *pgparse.Parsed, i int, o plan.Options) *rewriter {
 	start, end := surroundings(parsed, i)
 	source := parsed.Positions // plans keep it, but not the parse tree
 	r := &rewriter{source: &source, user: parsed.Text.SQL, plan: &Split{}, prepared: o.Prepared, declared: o.Types}
 	r.tokens = nestedTokens(parsed.Text, start, end)
 	r.span = span{start, end}
-	return r.statement(st.Node)
+	return r
 }
 
 // surroundings is the part of the user's text that belongs to a statement: the
@@ -174,7 +187,7 @@ func surroundings(p *pgparse.Parsed, i int) (start, end int) {
 func (r *rewriter) statement(n *pg_query.Node) *plan.Statement {
 	s := &plan.Statement{Action: r.plan}
 	err := r.rewrite(s, n)
-	if err == nil && len(r.sites) == 0 {
+	if err == nil && len(r.sites) == 0 && !r.bare {
 		return nil
 	}
 	if err != nil {
@@ -206,10 +219,11 @@ func (r *rewriter) query(n, whole *pg_query.Node) *pgerr.Error {
 	if err == nil && r.plan.Explain != nil {
 		placed, err = place.Calls(n, r.source.Char)
 	}
-	if err != nil || len(placed.Calls) == 0 {
+	if err != nil || len(placed.Calls) == 0 && !r.bare {
 		return err
 	}
 	if r.plan.Explain == nil {
+		placed.Facts = append(placed.Facts, r.facts...)
 		r.plan.Facts, r.plan.FactQuery = placed.Facts, place.NewFactQuery(placed.Facts)
 		r.plan.Whole = n.GetSelectStmt() != nil && slices.ContainsFunc(placed.Calls, func(c place.Call) bool { return c.Many })
 	}
@@ -219,6 +233,7 @@ func (r *rewriter) query(n, whole *pg_query.Node) *pgerr.Error {
 	for _, step := range []func() *pgerr.Error{
 		func() *pgerr.Error { return r.countParams(n) },
 		func() *pgerr.Error { return r.locate(n, placed.Calls) },
+		func() *pgerr.Error { return r.dropSchemas(n) },
 		r.checkArguments,
 		func() *pgerr.Error { return r.checkReferences(n) },
 		func() *pgerr.Error { return r.guard(n, placed.Clauses) },

@@ -29,8 +29,15 @@ type rewriter struct {
 	guards   []*guard
 	ordered  bool // the guards are evaluated in their order
 	trailing int  // where the hidden columns of Rows go; 0: there are none
-	overlap  bool // two changes of the text touch, so that the result is not to be trusted
-	plan     *Split
+	bare     bool // there is no call: the texts are the user's
+	// relations are the calls that are written as relations, views the names of these, facts
+	// what says that they are, and dropped the schemas in names of columns.
+	relations map[*pg_query.FuncCall]bool
+	views     map[string]bool
+	facts     []place.Fact
+	dropped   []span
+	overlap   bool // two changes of the text touch, so that the result is not to be trusted
+	plan      *Split
 }
 
 // span is the bytes [start, end) of the user's text.
@@ -69,6 +76,8 @@ type callSite struct {
 	asAt   int
 	// drop is an alias of (f(…)).*, which PostgreSQL ignores.
 	drop span
+	// table: it is TABLE name, which is SELECT * FROM name.
+	table bool
 	// alias of a FROM item; lateral: the user wrote LATERAL before it.
 	alias            string
 	aliased, lateral bool
@@ -209,6 +218,9 @@ func (r *rewriter) find(s *callSite) bool {
 	first := r.tokenAt(r.source.Offset(s.call.Location))
 	if first < 0 {
 		return false
+	}
+	if r.relations[s.call] {
+		return r.findRelation(s, first)
 	}
 	open := first
 	for open < len(r.tokens) && !r.is(open, "(") {

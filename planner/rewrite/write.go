@@ -99,6 +99,9 @@ func (r *rewriter) edits(replace func(*textWriter, *callSite), value func(hidden
 			edits = append(edits, edit{s.drop, func(*textWriter) {}})
 		}
 	}
+	for _, schema := range r.dropped {
+		edits = append(edits, edit{schema, func(*textWriter) {}})
+	}
 	if value == nil || r.plan.Explain != nil {
 		return edits
 	}
@@ -137,6 +140,9 @@ func (r *rewriter) mainSite(w *textWriter, s *callSite, value func(hidden int) s
 // them lets the user's alias stand as it is.
 func (r *rewriter) setSite(w *textWriter, s *callSite, value func(hidden int) string) {
 	at := s.name
+	if s.table {
+		w.put(at, "SELECT * FROM ")
+	}
 	w.put(at, "(SELECT * FROM ROWS FROM (")
 	for i, c := range s.function.Columns {
 		if i > 0 {
@@ -162,6 +168,9 @@ func (r *rewriter) setSite(w *textWriter, s *callSite, value func(hidden int) st
 // probeSite writes what stands for a call in the probe: an expression of its type
 // that has all its arguments in it.
 func (r *rewriter) probeSite(w *textWriter, s *callSite) {
+	if s.table {
+		w.put(s.name, "SELECT * FROM ")
+	}
 	if s.form == formFrom && !s.lateral {
 		w.put(s.name, "LATERAL ") // as functions in FROM are
 	}
