@@ -55,6 +55,15 @@ func showRewritten(out *strings.Builder, s *plan.Statement) {
 }
 
 func showMixed(out *strings.Builder, m *Split) {
+	if m.Views != nil {
+		for _, f := range m.Views.Facts {
+			fmt.Fprintf(out, "if:    %v\n", &f)
+		}
+		showRewritten(out, m.Views.ours)
+		out.WriteString("else\n")
+		showRewritten(out, m.Views.theirs)
+		return
+	}
 	fmt.Fprintf(out, "probe: %s\n", m.Probe.SQL)
 	if m.Args.SQL != "" {
 		fmt.Fprintf(out, "args:  %s\n", m.Args.SQL)
