@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -174,7 +173,8 @@ func (s *session) RefreshSettings() {
 	if s.View.Zone != nil && s.View.Seen == version {
 		return
 	}
-	s.View.Seen, s.View.Zone = version, time.UTC
+	s.View.Seen, s.View.Zone = version, settings.Zone(param("TimeZone"))
+	s.View.DateStyle = param("DateStyle")
 	s.View.Standard = param("standard_conforming_strings") != "off"
 	s.View.Text = wire.TranscoderFor(param("client_encoding"))
 }
