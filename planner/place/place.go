@@ -89,7 +89,9 @@ func Calls(n *pg_query.Node, at func(int32) int) (Placement, *pgerr.Error) {
 		return Placement{}, nil
 	}
 	p.refuseRest(n)
-	p.sets(n)
+	if slices.ContainsFunc(calls, tree.IsSet) {
+		p.sets(n)
+	}
 	slices.SortStableFunc(p.placed, func(a, b Call) int { return cmp.Compare(a.Node.Location, b.Node.Location) })
 	p.shareGuards()
 	if p.err == nil && slices.ContainsFunc(p.placed, Call.once) {

@@ -4,6 +4,7 @@ import (
 	"github.com/jeroenrinzema/psql-wire/codes"
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"raisinproxy/planner/pgparse"
 	"raisinproxy/planner/place"
@@ -63,10 +64,18 @@ func viewItems(n *pg_query.Node) (items []*pg_query.Node) {
 			}
 		}
 	}
-	tree.Each(n, func(query *pg_query.SelectStmt) { look(query.FromClause...) })
-	tree.Each(n, func(query *pg_query.UpdateStmt) { look(query.FromClause...) })
-	tree.Each(n, func(query *pg_query.DeleteStmt) { look(query.UsingClause...) })
-	tree.Each(n, func(query *pg_query.MergeStmt) { look(query.SourceRelation) })
+	tree.Descend(n.ProtoReflect(), func(m protoreflect.Message) {
+		switch query := m.Interface().(type) {
+		case *pg_query.SelectStmt:
+			look(query.FromClause...)
+		case *pg_query.UpdateStmt:
+			look(query.FromClause...)
+		case *pg_query.DeleteStmt:
+			look(query.UsingClause...)
+		case *pg_query.MergeStmt:
+			look(query.SourceRelation)
+		}
+	})
 	return items
 }
 

@@ -39,15 +39,16 @@ func Calls(m Message) []*pg_query.FuncCall {
 // Singles are the calls below m of functions that return one row, and Sets those of
 // functions that return any number of rows, which change nothing.
 func Singles(m Message) []*pg_query.FuncCall {
-	return slices.DeleteFunc(Calls(m), isSet)
+	return slices.DeleteFunc(Calls(m), IsSet)
 }
 
 // Sets is the rest of Calls.
 func Sets(m Message) []*pg_query.FuncCall {
-	return slices.DeleteFunc(Calls(m), func(n *pg_query.FuncCall) bool { return !isSet(n) })
+	return slices.DeleteFunc(Calls(m), func(n *pg_query.FuncCall) bool { return !IsSet(n) })
 }
 
-func isSet(n *pg_query.FuncCall) bool {
+// IsSet says whether a call is one of Sets.
+func IsSet(n *pg_query.FuncCall) bool {
 	f, ok := Function(n)
 	return ok && f.Set
 }
@@ -107,7 +108,7 @@ func SubscriptOfCall(n *pg_query.A_Indirection) *pg_query.Node {
 // FromSet is the call of a FROM item that is one of a function that returns a set; nil for
 // any other.
 func FromSet(n *pg_query.RangeFunction) *pg_query.FuncCall {
-	if call := FromFunction(n); isSet(call) {
+	if call := FromFunction(n); IsSet(call) {
 		return call
 	}
 	return nil
