@@ -14,7 +14,7 @@ import (
 var relationQueries = []string{
 	`SELECT * FROM @ l ORDER BY key`,
 	`SELECT l.acquired_at, expires_at AS until, token FROM @ AS l WHERE token IS NOT NULL ORDER BY l.expires_at DESC, key DESC`,
-	`SELECT count(*), count(token), min(acquired_at), max(expires_at), max(key), min(token) FROM @ l`,
+	`SELECT count(*), count(token), min(acquired_at), max(expires_at), max(key), min(token), sum(token), sum(waiters) FROM @ l`,
 	`SELECT holder, count(*) AS n FROM @ l GROUP BY holder HAVING count(*) >= 1 ORDER BY n DESC, holder`,
 	`SELECT key FROM @ l WHERE key LIKE 'job:%' AND NOT kind = 'x' ORDER BY key LIMIT 2 OFFSET 1`,
 	`SELECT key FROM @ l WHERE token IN (SELECT max(token) FROM @ m)`,
@@ -27,6 +27,7 @@ var relationQueries = []string{
 	`SELECT x.k FROM @ AS x(k, h) WHERE h <> 'alice' ORDER BY k`,
 	`SELECT count(*) FROM @ a WHERE EXISTS (SELECT 1 FROM @ b WHERE b.acquired_at >= a.acquired_at AND b.key <> a.key)`,
 	`SELECT key FROM @ l WHERE false`,
+	`SELECT sum(token), count(*) FROM @ l WHERE false`,
 	`SELECT key FROM @ l WHERE acquired_at > expires_at`,
 	`SELECT nothing FROM @ l`,
 	`SELECT l.key FROM @ l GROUP BY holder`,

@@ -57,6 +57,9 @@ func Compile(n *pg_query.SelectStmt, declared []datum.Type, prepared bool, at fu
 	if slices.Contains(c.params, datum.Unknown) {
 		return nil, refusal("a parameter of no type")
 	}
+	if slices.Contains(c.params, datum.Timestamptz) { // which input does not read
+		return nil, refusal("a parameter of type %s", displayOf(datum.Timestamptz))
+	}
 	for _, col := range b.columns {
 		if col.Type == datum.Bpchar {
 			return nil, refusal("a result of type %s", displayOf(col.Type))

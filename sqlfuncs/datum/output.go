@@ -60,7 +60,7 @@ func appendTimestamptz(dst []byte, t time.Time) []byte {
 func AppendTimestamptz(dst []byte, d Datum, zone *time.Location, dateStyle string) []byte {
 	t := d.Time().In(zone)
 	style, order, _ := strings.Cut(dateStyle, ", ")
-	layout := ""
+	var layout string
 	switch {
 	case style == "SQL" && order == "DMY":
 		layout = "02/01/2006 15:04:05.999999"
