@@ -45,10 +45,11 @@ func TestRelations(t *testing.T) {
 	for name, conn := range map[string]*pgconn.PgConn{"embedded": embedded, "proxied": proxied} {
 		t.Run(name, func(t *testing.T) {
 			copyLocks(t, conn, direct)
-			for _, set := range []string{
-				"SET TimeZone = 'UTC'", "SET TimeZone = 'Asia/Kathmandu'; SET DateStyle = 'SQL, DMY'", "SET TimeZone = 'Europe/Berlin'; SET DateStyle = 'Postgres, MDY'",
-				"SET TimeZone = 'America/New_York'; SET DateStyle = 'German'", "SET TIME ZONE -3; SET DateStyle = 'SQL, YMD'", "SET TimeZone = 'Asia/Tokyo'; SET DateStyle = 'Postgres, DMY'", "RESET ALL",
-			} {
+			sets := []string{"SET TimeZone = 'UTC'", "SET TimeZone = 'Asia/Kathmandu'", "SET TimeZone = 'America/New_York'", "SET TIME ZONE -3"}
+			if name == "proxied" { // where the upstream writes them
+				sets = append(sets, "SET DateStyle = 'Postgres, DMY'", "SET DateStyle = 'SQL'")
+			}
+			for _, set := range append(sets, "RESET ALL") {
 				mustExec(t, conn, set)
 				mustExec(t, direct, set)
 				for _, sql := range relationQueries {

@@ -35,18 +35,20 @@ type Arg struct {
 	isWait bool
 }
 
+// DefaultSQL is the default value as PostgreSQL writes it in a declaration; "" if there is none.
+func (a *Arg) DefaultSQL() string {
+	switch {
+	case a.Default == nil:
+		return ""
+	case a.Type == datum.Text:
+		return "'" + strings.ReplaceAll(a.Default.Str, "'", "''") + "'::text"
+	}
+	return string(datum.AppendText(nil, a.Type, *a.Default, nil))
+}
+
 // MayWait says whether the value makes a call wait in line that can have its turn at once
 // otherwise.
 func (a *Arg) MayWait(v datum.Datum) bool { return a.isWait && (v.Null || v.Int > 0) }
-
-// DefaultSQL is the default as PostgreSQL writes it in the list of a function's arguments.
-func (a *Arg) DefaultSQL() string {
-	text := string(datum.AppendText(nil, a.Type, *a.Default, nil))
-	if a.Type == datum.Text {
-		return "'" + strings.ReplaceAll(text, "'", "''") + "'::text"
-	}
-	return text
-}
 
 // Column is one column of a function's result in FROM.
 type Column struct {

@@ -51,7 +51,11 @@ func commands() map[string]command {
 			if len(args) > 0 && !views {
 				return usagef("stubs takes no argument but --views")
 			}
-			return stubs(std.out, views)
+			err := stubs(std.out)
+			if err == nil && views {
+				err = stubViews(std.out)
+			}
+			return err
 		}},
 		"version": {versionHelp, withoutArguments("version", func(std streams) error {
 			_, err := fmt.Fprintln(std.out, versionText())

@@ -13,8 +13,8 @@ const stubFunction = "raisin_stub"
 
 // stubs prints SQL that creates functions of our names in the upstream, so that schema
 // browsers and \df see them. The proxy answers the calls itself; whoever connects past
-// it is told so. Views of the names of those that return rows are printed if asked for.
-func stubs(w io.Writer, views bool) error {
+// it is told so.
+func stubs(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString(`-- Functions of raisinproxy, for schema browsers, \df and the checks of ORMs. The proxy
 -- answers calls of them itself. Here they only say that they cannot be called directly.
@@ -35,11 +35,6 @@ COMMENT ON FUNCTION public.` + stubFunction + `(text) IS 'Tells callers of the r
 `)
 	for _, f := range sqlfuncs.Functions {
 		writeStub(&b, f)
-	}
-	for _, f := range sqlfuncs.Functions {
-		if views && f.Set {
-			writeView(&b, f)
-		}
 	}
 	b.WriteString("\nCOMMIT;\n")
 	_, err := io.WriteString(w, b.String())
@@ -65,15 +60,4 @@ func writeStub(b *strings.Builder, f *sqlfuncs.Function) {
 	fmt.Fprintf(b, "\nCREATE OR REPLACE FUNCTION public.%s(%s)\n  RETURNS %s VOLATILE LANGUAGE sql AS\n  $$ SELECT %s WHERE public.%s('%s') $$;\n",
 		f.Name, strings.Join(args, ", "), returns, strings.Join(nulls, ", "), stubFunction, f.Name)
 	fmt.Fprintf(b, "COMMENT ON FUNCTION public.%s(%s) IS '%s';\n", f.Name, strings.Join(types, ", "), strings.ReplaceAll(f.Comment, "'", "''"))
-}
-
-// writeView writes a view of a function's rows. The proxy recognizes it by its definition, so that
-// a relation of the user's own by that name is left alone.
-func writeView(b *strings.Builder, f *sqlfuncs.Function) {
-	columns := make([]string, len(f.Columns))
-	for i, c := range f.Columns {
-		columns[i] = c.Name
-	}
-	fmt.Fprintf(b, "\nCREATE OR REPLACE VIEW public.%s AS\n  SELECT %s FROM public.%[1]s();\n", f.Name, strings.Join(columns, ", "))
-	fmt.Fprintf(b, "COMMENT ON VIEW public.%s IS 'All rows of %[1]s(), for tools that list relations only.';\n", f.Name)
 }

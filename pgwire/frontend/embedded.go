@@ -142,7 +142,6 @@ func (s *embedded) RefreshSettings() {
 	s.View.Seen = s.View.Vars.Version()
 	s.View.Standard = s.View.Vars.StandardConformingStrings()
 	s.View.Zone = s.View.Vars.TimeZone()
-	s.View.DateStyle, _ = s.Setting("DateStyle")
 	s.Caller.Scope.Branch = s.View.Vars.Branch()
 	s.View.Text = wire.TranscoderFor(s.View.Vars.ClientEncoding())
 }

@@ -327,9 +327,6 @@ func (s *Session) sendValue(t datum.Type, v datum.Datum, format int16) error {
 	if err != nil {
 		return err
 	}
-	if t == datum.Timestamptz && format == wire.TextFormat && !v.Null {
-		t, v = datum.Text, s.View.Time(v)
-	}
 	return s.Client.Out.Value(t, v, format, s.View.Zone)
 }
 

@@ -5,7 +5,6 @@ import (
 
 	"raisinproxy/pgwire/settings"
 	"raisinproxy/pgwire/wire"
-	"raisinproxy/sqlfuncs/datum"
 )
 
 // view is a session's settings, and what is derived from them.
@@ -15,12 +14,5 @@ type view struct {
 	Seen     uint64
 	Standard bool // standard_conforming_strings
 	Zone     *time.Location
-	// DateStyle is as SHOW prints it.
-	DateStyle string
-	Text      wire.Transcoder
-}
-
-// Time is the text of a timestamptz as the session's settings want it.
-func (v *view) Time(d datum.Datum) datum.Datum {
-	return datum.OfText(string(datum.AppendTimestamptz(nil, d, v.Zone, v.DateStyle)))
+	Text     wire.Transcoder
 }

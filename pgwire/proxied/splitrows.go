@@ -251,8 +251,5 @@ func (s *session) encode(t datum.Type, v datum.Datum, format int16) ([]byte, err
 	if format == wire.BinaryFormat {
 		return datum.AppendBinary([]byte{}, t, v)
 	}
-	if t == datum.Timestamptz {
-		t, v = datum.Text, s.View.Time(v)
-	}
 	return datum.AppendText([]byte{}, t, v, s.View.Zone), nil
 }

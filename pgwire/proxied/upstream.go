@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -173,8 +174,7 @@ func (s *session) RefreshSettings() {
 	if s.View.Zone != nil && s.View.Seen == version {
 		return
 	}
-	s.View.Seen, s.View.Zone = version, settings.Zone(param("TimeZone"))
-	s.View.DateStyle = param("DateStyle")
+	s.View.Seen, s.View.Zone = version, time.UTC
 	s.View.Standard = param("standard_conforming_strings") != "off"
 	s.View.Text = wire.TranscoderFor(param("client_encoding"))
 }

@@ -136,9 +136,6 @@ func loadZone(canonical string) *time.Location {
 	return time.UTC
 }
 
-// Zone is the zone that a PostgreSQL reports; UTC if it is none that is known here.
-func Zone(name string) *time.Location { return loadZone(name) }
-
 // An interval as far as a zone needs it.
 type interval struct {
 	seconds      float64

@@ -7,7 +7,6 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 
 	"raisinproxy/planner/tree"
-	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
@@ -45,11 +44,6 @@ func UsesAnotherItem(name string) *pgerr.Error {
 	}
 	return pgerr.Newf(codes.FeatureNotSupported, "an argument of %s in FROM cannot use another FROM item", name).
 		WithHint("%s", hint)
-}
-
-func isSet(name string) bool {
-	f, ok := sqlfuncs.Lookup(name)
-	return ok && f.Set
 }
 
 const createTableAs = "CREATE TABLE AS"

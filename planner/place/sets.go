@@ -123,3 +123,8 @@ func viewDefinition(f *sqlfuncs.Function) string {
 	columns := strings.Join(names, ",")
 	return "SELECT" + columns + "FROM" + f.Name + "()" + f.Name + "(" + columns + ")"
 }
+
+func isSet(name string) bool {
+	f, ok := sqlfuncs.Lookup(name)
+	return ok && f.Set
+}

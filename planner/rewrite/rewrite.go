@@ -140,7 +140,7 @@ func arrayOf(t datum.Type, rows []sqlfuncs.Row, column int) datum.Datum {
 	for i := range rows {
 		elements[i] = rows[i][column]
 	}
-	return datum.OfArray(t, elements)
+	return datum.OfColumn(t, elements)
 }
 
 // Rewrite plans statement i of a text for an upstream. It returns nil if

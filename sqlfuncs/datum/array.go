@@ -1,11 +1,9 @@
 package datum
 
 import (
-	"bytes"
 	"errors"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/jeroenrinzema/psql-wire/codes"
 
@@ -13,46 +11,6 @@ import (
 )
 
 // Arrays are kept as text, as PostgreSQL writes them, and taken apart where they are used.
-
-// ArrayOf is the type of arrays of t, for the types of the product's columns; else Invalid.
-func ArrayOf(t Type) Type {
-	switch t {
-	case Bool:
-		return 1000
-	case Text:
-		return TextArray
-	case Int8:
-		return 1016
-	case Timestamptz:
-		return 1185
-	}
-	return Invalid
-}
-
-// OfArray makes an array of elements of type t. Every string is quoted, so that no text is
-// read as anything else.
-func OfArray(t Type, elements []Datum) Datum {
-	out := []byte{'{'}
-	for i, e := range elements {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		if e.Null {
-			out = append(out, "NULL"...)
-			continue
-		}
-		out = append(out, '"')
-		start := len(out)
-		out = AppendText(out, t, e, time.UTC)
-		if bytes.ContainsAny(out[start:], `"\`) {
-			out = append(out[:start], arrayEscapes.Replace(string(out[start:]))...)
-		}
-		out = append(out, '"')
-	}
-	return OfText(string(append(out, '}')))
-}
-
-var arrayEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
 // ErrArrayForm is an array in a form that is not read: of several dimensions, for one.
 var ErrArrayForm = errors.New("this form of an array is not read")

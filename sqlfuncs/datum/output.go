@@ -55,30 +55,6 @@ func appendTimestamptz(dst []byte, t time.Time) []byte {
 	return t.AppendFormat(dst, "-07:00:00")
 }
 
-// AppendTimestamptz writes a timestamptz as a DateStyle wants it, which is ISO's for AppendText: a
-// style and an order, as SHOW prints them. "" is ISO.
-func AppendTimestamptz(dst []byte, d Datum, zone *time.Location, dateStyle string) []byte {
-	t := d.Time().In(zone)
-	style, order, _ := strings.Cut(dateStyle, ", ")
-	var layout string
-	switch {
-	case style == "SQL" && order == "DMY":
-		layout = "02/01/2006 15:04:05.999999"
-	case style == "SQL":
-		layout = "01/02/2006 15:04:05.999999"
-	case style == "German":
-		layout = "02.01.2006 15:04:05.999999"
-	case style == "Postgres" && order == "DMY":
-		layout = "Mon 02 Jan 15:04:05.999999 2006"
-	case style == "Postgres":
-		layout = "Mon Jan 02 15:04:05.999999 2006"
-	default:
-		return appendTimestamptz(dst, t)
-	}
-	name, _ := t.Zone()
-	return append(append(t.AppendFormat(dst, layout), ' '), name...)
-}
-
 // JSONBVersion is the first byte of jsonb's binary form.
 const JSONBVersion = 1
 

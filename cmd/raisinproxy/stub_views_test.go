@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -27,7 +28,7 @@ func TestStubViews(t *testing.T) {
 	}
 	t.Cleanup(func() { direct.Close(t.Context()) })
 	var text strings.Builder
-	if err := stubs(&text, true); err != nil {
+	if err := errors.Join(stubs(&text), stubViews(&text)); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 { // the second time it finds them there
@@ -121,7 +122,7 @@ func TestStubViewsOfAStatement(t *testing.T) {
 	address := serveUpstream(t, "method = \"trust\"", fmt.Sprintf("url = %q", upstream))
 	conn := connect(t, address, "user=alice sslmode=disable")
 	var text strings.Builder
-	if err := stubs(&text, true); err != nil {
+	if err := errors.Join(stubs(&text), stubViews(&text)); err != nil {
 		t.Fatal(err)
 	}
 	mustExec(t, conn, text.String()) // through the proxy, which lets it pass
