@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jeroenrinzema/psql-wire/codes"
@@ -449,7 +448,7 @@ func encodeDatum(t datum.Type, v datum.Datum) []byte {
 	if v.Null {
 		return nil
 	}
-	return datum.AppendText([]byte{}, t, v, time.UTC)
+	return datum.AppendText([]byte{}, t, v, nil)
 }
 
 func showDescription(types []uint32, fields []pgconn.FieldDescription) string {
