@@ -311,7 +311,7 @@ func (s *session) openMain(p *frontend.Portal, values []datum.Datum) (upstream.M
 	}
 	var hidden []wire.RawValue
 	for i, h := range m.Hidden {
-		var format int16 = wire.BinaryFormat
+		format := wire.BinaryFormat
 		if h.Call >= 0 && m.Calls[h.Call].Func.Set {
 			format = wire.TextFormat // which an array is kept in
 		}
