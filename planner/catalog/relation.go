@@ -177,7 +177,7 @@ func functions(Session) []record {
 		var oids, names, modes, defaults []string
 		for _, arg := range f.Args {
 			if arg.Default != nil {
-				defaults = append(defaults, string(datum.AppendText(nil, arg.Type, *arg.Default, nil)))
+				defaults = append(defaults, arg.DefaultSQL())
 			}
 			oids, names, modes = append(oids, itoa(int64(arg.Type))), append(names, arg.Name), append(modes, "i")
 		}
@@ -233,7 +233,7 @@ func settings(s Session) []record {
 		if p.Enum != nil {
 			quoted := make([]string, len(p.Enum))
 			for i, value := range p.Enum {
-				quoted[i] = QuoteItem(value)
+				quoted[i] = datum.QuoteElement(value)
 			}
 			rec["enumvals"] = list(quoted)
 		}

@@ -334,7 +334,7 @@ func createFunctions(t *testing.T, conn *pgconn.PgConn) {
 		for _, arg := range f.Args {
 			text := arg.Name + " " + arg.Type.String()
 			if arg.Default != nil {
-				text += " DEFAULT " + string(datum.AppendText(nil, arg.Type, *arg.Default, nil))
+				text += " DEFAULT " + arg.DefaultSQL()
 			}
 			args = append(args, text)
 		}

@@ -60,7 +60,7 @@ type callSite struct {
 	args     []span
 	names    []string         // that args have; "" for one by its place
 	values   []*pg_query.Node // args in the parse tree
-	given    []int            // the written argument for each declared one, or leftOut; nil: PostgreSQL finds no such function
+	given    []int            // the written argument for each declared one, or LeftOut; nil: PostgreSQL finds no such function
 	// named says that a column of formStar gets its name by AS.
 	named bool
 	// output is the name of the column that the call alone would name; it is forced
@@ -236,7 +236,7 @@ func (r *rewriter) matchArguments(s *callSite) {
 	var matched callSite
 	given := make([]int, len(s.function.Args))
 	for i := range given {
-		given[i] = leftOut
+		given[i] = LeftOut
 	}
 	for i, arg := range s.call.Args {
 		slot := len(matched.args)
@@ -259,7 +259,7 @@ func (r *rewriter) matchArguments(s *callSite) {
 		matched.values = append(matched.values, arg)
 	}
 	for slot, arg := range s.function.Args {
-		if given[slot] == leftOut && arg.Default == nil {
+		if given[slot] == LeftOut && arg.Default == nil {
 			return
 		}
 	}
@@ -268,8 +268,8 @@ func (r *rewriter) matchArguments(s *callSite) {
 	}
 }
 
-// leftOut stands for an argument that has its default value.
-const leftOut = -1
+// leavesOut says whether the call does not have an argument, which has its default value then.
+func (s *callSite) leavesOut(slot int) bool { return s.given != nil && s.given[slot] == LeftOut }
 
 // isVoid recognizes the parameter of {? = call f(…)}, as isVoidParameter of expr does.
 func (r *rewriter) isVoid(arg *pg_query.Node) bool {
