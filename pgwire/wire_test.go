@@ -186,7 +186,7 @@ func startServer(t testing.TB, options map[string]string) *testServer {
 			TLS:        func() *tls.Config { return config },
 			RequireTLS: options["require_tls"] == "on",
 		},
-		Functions:       sqlfuncs.NewService(locks, sqlfuncs.Options{MaxTTL: maxTTL, MaxWait: maxTTL}),
+		Functions:       sqlfuncs.NewService(locks, serviceOptions(options)),
 		Version:         "test",
 		Now:             s.clock.Wall,
 		ShutdownTimeout: 5 * time.Second,
@@ -231,6 +231,15 @@ func startServer(t testing.TB, options map[string]string) *testServer {
 	s.Server = server
 	s.serve(t)
 	return s
+}
+
+// serviceOptions are those of the service; admin=USER is its administrator.
+func serviceOptions(options map[string]string) sqlfuncs.Options {
+	o := sqlfuncs.Options{MaxTTL: maxTTL, MaxWait: maxTTL, MaxKeys: 100}
+	if admin := options["admin"]; admin != "" {
+		o.Administrators = []string{admin}
+	}
+	return o
 }
 
 // newBackend is a store in memory, or one on disk if kind is "durable".

@@ -63,7 +63,7 @@ func (x *execution) array(of datum.Type, values []datum.Datum) (datum.Datum, err
 		}
 		texts[i] = datum.OfText(text)
 	}
-	return datum.ArrayOf(texts), nil
+	return datum.OfTexts(texts), nil
 }
 
 // lowerBound is where the subscripts of an array begin.

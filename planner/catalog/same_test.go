@@ -345,9 +345,8 @@ func createFunctions(t *testing.T, conn *pgconn.PgConn) {
 		if len(columns) == 1 {
 			result = f.Columns[0].Type.String()
 		}
-		signature := f.Name + "(" + strings.Join(args, ", ") + ")"
-		exec(t, conn, "CREATE FUNCTION "+signature+" RETURNS "+result+" LANGUAGE sql AS 'SELECT "+strings.Join(nulls, ", ")+"'; COMMENT ON FUNCTION "+
-			signature+" IS '"+strings.ReplaceAll(f.Comment, "'", "''")+"'")
+		exec(t, conn, "CREATE FUNCTION "+f.Name+"("+strings.Join(args, ", ")+") RETURNS "+result+" LANGUAGE sql AS 'SELECT "+strings.Join(nulls, ", ")+"'; COMMENT ON FUNCTION "+
+			f.Name+" IS '"+strings.ReplaceAll(f.Comment, "'", "''")+"'")
 	}
 }
 

@@ -27,7 +27,7 @@ func (e *array) Eval(f *Frame) (datum.Datum, error) {
 			texts[i] = datum.OfText(string(datum.AppendText(nil, e.of, v, nil)))
 		}
 	}
-	return datum.ArrayOf(texts), nil
+	return datum.OfTexts(texts), nil
 }
 func (e *array) operands() []Expr { return e.elements }
 
@@ -137,6 +137,6 @@ func eachElement(apply func(datum.Datum) (datum.Datum, error)) func(datum.Datum)
 				return datum.Null, err
 			}
 		}
-		return datum.ArrayOf(elements), nil
+		return datum.OfTexts(elements), nil
 	}
 }

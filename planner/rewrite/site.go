@@ -61,6 +61,7 @@ type callSite struct {
 	names    []string         // that args have; "" for one by its place
 	values   []*pg_query.Node // args in the parse tree
 	given    []int            // the written argument for each declared one, or LeftOut; nil: PostgreSQL finds no such function
+	declared []datum.Type     // of the statement's parameters
 	// named says that a column of formStar gets its name by AS.
 	named bool
 	// output is the name of the column that the call alone would name; it is forced
@@ -116,7 +117,7 @@ func (r *rewriter) locate(n *pg_query.Node, placed []place.Call) *pgerr.Error {
 		if len(tree.Calls(p.Node)) > 1 {
 			return r.refuse(tree.Calls(p.Node)[1], "an argument of another call")
 		}
-		s := &callSite{call: p.Node, place: p.Place, named: at.target[p.Node] != nil}
+		s := &callSite{call: p.Node, place: p.Place, declared: r.declared, named: at.target[p.Node] != nil}
 		s.function, _ = tree.Function(p.Node)
 		if !r.find(s) {
 			return r.refuse(p.Node, "this form")

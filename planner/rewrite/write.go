@@ -282,7 +282,7 @@ func (s *callSite) writtenTypes(function string, found []string) []string {
 		case function == single[t].function:
 			written[i] = found[0]
 		default: // it was resolved by itself, and not refused
-			written[i] = typeOf(s.values[i], t)
+			written[i] = s.typeOfValue(s.values[i], t)
 		}
 	}
 	for i, name := range s.names {
@@ -293,10 +293,10 @@ func (s *callSite) writtenTypes(function string, found []string) []string {
 	return written
 }
 
-// typeOf is the type of an argument as messages name it, as far as it can be known here; else that
-// which it turned into.
-func typeOf(value *pg_query.Node, to datum.Type) string {
-	c := &expr.Compiler{At: func(int32) int { return 0 }, Params: expr.NewParams(nil)}
+// typeOfValue is the type of an argument as messages name it, as far as it can be known here; else
+// that which it turned into.
+func (s *callSite) typeOfValue(value *pg_query.Node, to datum.Type) string {
+	c := &expr.Compiler{At: func(int32) int { return 0 }, Params: expr.NewParams(s.declared)}
 	e, err := c.Expr(value)
 	if err != nil {
 		return to.String()

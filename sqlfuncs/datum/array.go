@@ -25,8 +25,8 @@ func TextElements(d Datum) ([]Datum, error) {
 	return elements, err
 }
 
-// ArrayOf makes an array of the texts of its elements.
-func ArrayOf(elements []Datum) Datum {
+// OfTexts makes an array of the texts of its elements.
+func OfTexts(elements []Datum) Datum {
 	var b strings.Builder
 	b.WriteByte('{')
 	for i, e := range elements {
@@ -57,7 +57,7 @@ func parseTextArray(s string) (Datum, error) {
 	if err != nil {
 		return Datum{}, err
 	}
-	array := ArrayOf(elements)
+	array := OfTexts(elements)
 	if _, first, bounded := CutBound(strings.Trim(s, arraySpace)); bounded && first != 1 {
 		array.Str = fmt.Sprintf("[%d:%d]=%s", first, first+int64(len(elements))-1, array.Str)
 	}
