@@ -37,6 +37,8 @@ func Parse(t Type, s string) (Datum, error) {
 		return parseUUID(s)
 	case TextArray, VarcharArray:
 		return parseTextArray(s)
+	case Void: // whatever it says
+		return Datum{}, nil
 	}
 	return Datum{}, unsupported(t)
 }
