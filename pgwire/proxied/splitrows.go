@@ -256,5 +256,5 @@ func (s *session) encode(t datum.Type, v datum.Datum, format int16) ([]byte, err
 	if format == wire.BinaryFormat {
 		return datum.AppendBinary([]byte{}, t, v)
 	}
-	return datum.AppendText([]byte{}, t, v, s.View.Zone), nil
+	return datum.AppendText([]byte{}, t, v, &s.View.Times), nil
 }
