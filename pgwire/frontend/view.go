@@ -14,5 +14,5 @@ type view struct {
 	Standard bool // standard_conforming_strings
 	// Times is how moments are written; its Zone is nil until the settings are looked at.
 	Times datum.TimeForm
-	Text     wire.Transcoder
+	Text  wire.Transcoder
 }
