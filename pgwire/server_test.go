@@ -222,11 +222,11 @@ func TestShutdown(t *testing.T) {
 }
 
 // startWait starts a call that waits in line for a lock of another session's.
-func (s *testServer) startWait(t *testing.T) (done chan error) {
+func (s *testServer) startWait(t *testing.T) <-chan error {
 	t.Helper()
 	holder, waiter := connect(t, s.addr, "alice"), connect(t, s.addr, "bob")
 	mustExec(t, holder, "SELECT raisin_lock_acquire('k', 60000)")
-	done = make(chan error, 1)
+	done := make(chan error, 1)
 	go func() {
 		_, err := waiter.Exec(context.Background(), "SELECT raisin_lock_acquire('k', 60000, 300000)").ReadAll()
 		done <- err

@@ -270,7 +270,9 @@ func (r *rewriter) matchArguments(s *callSite) {
 }
 
 // leavesOut says whether the call does not have an argument, which has its default value then.
-func (s *callSite) leavesOut(slot int) bool { return s.given != nil && s.given[slot] == LeftOut }
+func (s *callSite) leavesOut(slot int) bool {
+	return slot < len(s.given) && s.given[slot] == LeftOut
+}
 
 // isVoid recognizes the parameter of {? = call f(…)}, as isVoidParameter of expr does.
 func (r *rewriter) isVoid(arg *pg_query.Node) bool {
