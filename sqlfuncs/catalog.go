@@ -76,6 +76,8 @@ type Function struct {
 	Set bool
 	// Admin says that only administrators may call it.
 	Admin bool
+	// Once says that no statement calls it for each of its rows.
+	Once bool
 
 	index int // in Functions
 	// jsonOrder lists the columns as jsonb sorts its keys.
@@ -99,6 +101,7 @@ var Functions = []*Function{
 		Args:    []Arg{textArg("pool")},
 		Columns: []Column{{"raisin_admin_inventory_drop", datum.Bool}},
 		Admin:   true,
+		Once:    true,
 		eval:    dropPool,
 		effect:  dropsPool,
 	},
@@ -108,6 +111,7 @@ var Functions = []*Function{
 		Args:    []Arg{textArg("pool"), bigintArg("capacity", 0), bigintArg("remaining", 0)},
 		Columns: []Column{{"pool", datum.Text}, {"capacity", datum.Int8}, {"remaining", datum.Int8}},
 		Admin:   true,
+		Once:    true,
 		eval:    setPool,
 		effect:  setsPool,
 	},
@@ -117,6 +121,7 @@ var Functions = []*Function{
 		Args:    []Arg{textArg("key")},
 		Columns: []Column{{"released", datum.Bool}, {"key", datum.Text}, {"holder", datum.Text}, {"token", datum.Int8}},
 		Admin:   true,
+		Once:    true,
 		eval:    evict,
 		effect:  evictsLease,
 	},
@@ -164,6 +169,7 @@ var Functions = []*Function{
 		Comment: "Takes a lease lock on the first of the keys that is free, and returns which and its fencing token.",
 		Args:    []Arg{{Name: "keys", Type: datum.TextArray}, ttlArg()},
 		Columns: leaseColumns,
+		Once:    true,
 		eval:    acquireFirst,
 		effect:  takesFirstLease,
 	},

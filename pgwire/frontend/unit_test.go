@@ -81,7 +81,7 @@ func TestRowsOfAFailedUnit(t *testing.T) {
 func acquire(t *testing.T, s *Session, key string) (e sqlfuncs.Effect, ok bool) {
 	t.Helper()
 	f, _ := sqlfuncs.Lookup("raisin_lock_acquire")
-	args := []datum.Datum{datum.OfText(key), datum.OfInt(1000)}
+	args := []datum.Datum{datum.OfText(key), datum.OfInt(1000), datum.OfInt(0)}
 	row, err := s.Env.Functions.Call(t.Context(), &s.Caller, f, args, s.notify)
 	if err != nil {
 		t.Fatal(err)

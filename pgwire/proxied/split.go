@@ -278,6 +278,10 @@ func checkColumns(p *frontend.Portal, kind byte, body []byte) error {
 func (s *session) readArguments(call *rewrite.SplitCall, row [][]byte) ([]datum.Datum, error) {
 	args := make([]datum.Datum, len(call.Args))
 	for i, column := range call.Args {
+		if column == rewrite.LeftOut {
+			args[i] = *call.Func.Args[i].Default
+			continue
+		}
 		var err error
 		if args[i], err = s.readText(call.Func.Args[i].Type, row[column]); err != nil {
 			return nil, err

@@ -51,32 +51,19 @@ func splitArray(s string) ([]datum.Datum, error) {
 
 // array makes an array of values of type of.
 func (x *execution) array(of datum.Type, values []datum.Datum) (datum.Datum, error) {
-	var b strings.Builder
-	b.WriteByte('{')
+	texts := make([]datum.Datum, len(values))
 	for i, v := range values {
-		if i > 0 {
-			b.WriteByte(',')
-		}
 		if v.Null {
-			b.WriteString("NULL")
+			texts[i] = datum.Null
 			continue
 		}
 		text, err := x.output(of, v)
 		if err != nil {
 			return datum.Null, err
 		}
-		b.WriteString(QuoteItem(text))
+		texts[i] = datum.OfText(text)
 	}
-	b.WriteByte('}')
-	return datum.OfText(b.String()), nil
-}
-
-// QuoteItem quotes an item where array_out does.
-func QuoteItem(s string) string {
-	if s != "" && !strings.EqualFold(s, "NULL") && !strings.ContainsAny(s, "\"\\{}, \t\n\r\v\f") {
-		return s
-	}
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
+	return datum.OfTexts(texts), nil
 }
 
 // lowerBound is where the subscripts of an array begin.

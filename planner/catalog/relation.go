@@ -233,7 +233,7 @@ func settings(s Session) []record {
 		if p.Enum != nil {
 			quoted := make([]string, len(p.Enum))
 			for i, value := range p.Enum {
-				quoted[i] = QuoteItem(value)
+				quoted[i] = datum.QuoteElement(value)
 			}
 			rec["enumvals"] = list(quoted)
 		}

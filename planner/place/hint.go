@@ -7,6 +7,8 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 
 	"raisinproxy/planner/tree"
+	"raisinproxy/sqlfuncs"
+	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
@@ -33,7 +35,24 @@ func hintAlone(name string) string {
 // hintPerRow is for a call whose arguments differ from row to row, for which FROM is no
 // place.
 func hintPerRow(name string) string {
+	if f, ok := sqlfuncs.Lookup(name); ok && f.Once {
+		return hintOnce(f)
+	}
 	return fmt.Sprintf("Call it for each row in the SELECT list of a statement of its own, SELECT %s(…) FROM …, and pass on what it returns as parameters.", name)
+}
+
+// hintOnce is for a function that no statement calls for each of its rows.
+func hintOnce(f *sqlfuncs.Function) string {
+	if f.Args[0].Type == datum.TextArray {
+		return fmt.Sprintf("Give it those of all rows at once: SELECT … FROM %s(ARRAY(SELECT …), …) AS c", f.Name)
+	}
+	return fmt.Sprintf("Call it for each of them in a statement of its own, SELECT … FROM %s(…) AS c, with literals or parameters.", f.Name)
+}
+
+// forEachRow is the error of a call for each row of a function that is not for that.
+func forEachRow(call *pg_query.FuncCall, f *sqlfuncs.Function, at func(int32) int) *pgerr.Error {
+	return pgerr.Newf(codes.FeatureNotSupported, "%s cannot be called for each row", f.Name).
+		WithHint("%s", hintOnce(f)).At(at(call.Location))
 }
 
 // UsesAnotherItem is the error of a call in FROM whose argument is made of another item there.

@@ -264,7 +264,10 @@ func (p *placer) rowValue(n *pg_query.Node) {
 	}
 	switch v := n.GetNode().(type) {
 	case *pg_query.Node_FuncCall:
-		if _, ok := tree.Function(v.FuncCall); ok {
+		if f, ok := tree.Function(v.FuncCall); ok {
+			if f.Once {
+				p.fail(forEachRow(v.FuncCall, f, p.at))
+			}
 			p.place(v.FuncCall, PerRow)
 			return
 		}

@@ -99,7 +99,7 @@ func (r *rewriter) localSource() *localSource {
 		}
 		args := make([]*pg_query.Node, len(s.given))
 		for slot, i := range s.given {
-			if i != leftOut {
+			if !s.leavesOut(slot) {
 				args[slot] = s.values[i]
 			}
 		}

@@ -33,7 +33,7 @@ CREATE TEMP TABLE jobs(id int PRIMARY KEY, name text, state text, n bigint);
 INSERT INTO seats VALUES ('14A', NULL, NULL), ('14B', 'bob', 7);
 INSERT INTO jobs SELECT i, 'job ' || i, CASE WHEN i % 2 = 1 THEN 'ready' ELSE 'done' END, 10 - i FROM generate_series(1, 6) i;
 CREATE SCHEMA scalar;
-CREATE FUNCTION scalar.raisin_lock_acquire(key text, ttl_ms bigint) RETURNS jsonb LANGUAGE sql
+CREATE FUNCTION scalar.raisin_lock_acquire(key text, ttl_ms bigint, wait_ms bigint DEFAULT 0) RETURNS jsonb LANGUAGE sql
 AS $$ SELECT jsonb_build_object('acquired', true, 'key', $1, 'token', 1795967949651973, 'expires_at_ms', 1788720658677) $$;
 CREATE FUNCTION scalar.raisin_inventory_claim(pool text, n bigint, capacity bigint) RETURNS jsonb LANGUAGE sql
 AS $$ SELECT jsonb_build_object('claimed', true, 'remaining', $3 - $2) $$;
@@ -432,6 +432,10 @@ func decodeArgs(t *testing.T, f *sqlfuncs.Function, row [][]byte, columns []int)
 	t.Helper()
 	args := make([]datum.Datum, len(columns))
 	for i, c := range columns {
+		if c == LeftOut {
+			args[i] = *f.Args[i].Default
+			continue
+		}
 		if args[i] = datum.Null; row[c] == nil {
 			continue
 		}

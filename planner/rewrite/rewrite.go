@@ -70,11 +70,15 @@ type Split struct {
 // SplitCall is a call that is made for the statement.
 type SplitCall struct {
 	Func *sqlfuncs.Function
-	// Args are the columns of Args that hold the arguments, of the declared types.
+	// Args are the columns of Args that hold the arguments, of the declared types; LeftOut for
+	// one that has its default value.
 	Args []int
 	// Position of the call in the user's text, in characters from 1.
 	Position int
 }
+
+// LeftOut stands for an argument that the call does not have.
+const LeftOut = -1
 
 // Hidden says what value a hidden parameter of Main has.
 type Hidden struct {
@@ -272,13 +276,18 @@ func (r *rewriter) checkArguments() *pgerr.Error {
 	return nil
 }
 
-// splitCall is the call of a site whose arguments begin at this column.
-func (r *rewriter) splitCall(s *callSite, column int) SplitCall {
-	call := SplitCall{Func: s.function, Position: r.character(s.name)}
-	for i := range s.function.Args {
-		call.Args = append(call.Args, column+i)
+// splitCall is the call of a site whose arguments begin at this column; next is the one behind them.
+func (r *rewriter) splitCall(s *callSite, column int) (call SplitCall, next int) {
+	call = SplitCall{Func: s.function, Position: r.character(s.name)}
+	for slot := range s.function.Args {
+		if s.leavesOut(slot) {
+			call.Args = append(call.Args, LeftOut)
+			continue
+		}
+		call.Args = append(call.Args, column)
+		column++
 	}
-	return call
+	return call, column
 }
 
 // number gives the calls that run before the statement their places among the
@@ -289,8 +298,8 @@ func (r *rewriter) number() *pgerr.Error {
 	}
 	column := 0
 	for _, s := range r.once {
-		call := r.splitCall(s, column)
-		column += len(call.Args)
+		var call SplitCall
+		call, column = r.splitCall(s, column)
 		s.hidden = len(r.plan.Hidden)
 		for _, c := range s.columns() {
 			r.plan.Hidden = append(r.plan.Hidden, Hidden{Type: s.hiddenType(c), Call: len(r.plan.Calls), Column: c})

@@ -67,7 +67,8 @@ type callSite struct {
 	args     []span
 	names    []string         // that args have; "" for one by its place
 	values   []*pg_query.Node // args in the parse tree
-	given    []int            // the written argument for each declared one, or leftOut; nil: PostgreSQL finds no such function
+	given    []int            // the written argument for each declared one, or LeftOut; nil: PostgreSQL finds no such function
+	declared []datum.Type     // of the statement's parameters
 	// named says that a column of formStar gets its name by AS.
 	named bool
 	// output is the name of the column that the call alone would name; it is forced
@@ -133,7 +134,7 @@ func (r *rewriter) locate(n *pg_query.Node, placed []place.Call) *pgerr.Error {
 		if len(tree.Calls(p.Node)) > 1 {
 			return r.refuse(tree.Calls(p.Node)[1], "an argument of another call")
 		}
-		s := &callSite{call: p.Node, place: p.Place, named: at.target[p.Node] != nil}
+		s := &callSite{call: p.Node, place: p.Place, declared: r.declared, named: at.target[p.Node] != nil}
 		s.function, _ = tree.Function(p.Node)
 		if !r.find(s) {
 			return r.refuse(p.Node, "this form")
@@ -256,7 +257,7 @@ func (r *rewriter) matchArguments(s *callSite) {
 	var matched callSite
 	given := make([]int, len(s.function.Args))
 	for i := range given {
-		given[i] = leftOut
+		given[i] = LeftOut
 	}
 	for i, arg := range s.call.Args {
 		slot := len(matched.args)
@@ -279,7 +280,7 @@ func (r *rewriter) matchArguments(s *callSite) {
 		matched.values = append(matched.values, arg)
 	}
 	for slot, arg := range s.function.Args {
-		if given[slot] == leftOut && arg.Default == nil {
+		if given[slot] == LeftOut && arg.Default == nil {
 			return
 		}
 	}
@@ -288,8 +289,10 @@ func (r *rewriter) matchArguments(s *callSite) {
 	}
 }
 
-// leftOut stands for an argument that has its default value.
-const leftOut = -1
+// leavesOut says whether the call does not have an argument, which has its default value then.
+func (s *callSite) leavesOut(slot int) bool {
+	return slot < len(s.given) && s.given[slot] == LeftOut
+}
 
 // isVoid recognizes the parameter of {? = call f(…)}, as isVoidParameter of expr does.
 func (r *rewriter) isVoid(arg *pg_query.Node) bool {

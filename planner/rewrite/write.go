@@ -7,6 +7,7 @@ import (
 
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 
+	"raisinproxy/planner/expr"
 	"raisinproxy/planner/place"
 	"raisinproxy/planner/sqltext"
 	"raisinproxy/planner/tree"
@@ -33,8 +34,15 @@ var signatures = []signature{
 	{[]datum.Type{datum.Text, datum.Int8, datum.Int8}, "int8range", []int{1, 2, 0}},
 }
 
-// signatureOf is that of a call with some of a function's arguments. The tests see to it
-// that there is one for each function of the catalogue.
+// single are functions of one argument of a type, with what else a call of them has. By these the
+// arguments of a function that has no signature are resolved one by one.
+var single = map[datum.Type]struct{ function, more string }{
+	datum.Text:      {"textcat", ", ''"},
+	datum.Int8:      {"int8up", ""},
+	datum.TextArray: {"array_to_tsvector", ""},
+}
+
+// signatureOf is that of a call with some of a function's arguments; nil if there is none.
 func signatureOf(args []sqlfuncs.Arg) *signature {
 	for i := range signatures {
 		if slices.EqualFunc(signatures[i].types, args, func(t datum.Type, a sqlfuncs.Arg) bool { return t == a.Type }) {
@@ -48,7 +56,7 @@ func signatureOf(args []sqlfuncs.Arg) *signature {
 func (s *callSite) signature() (sig *signature, written []int) {
 	var args []sqlfuncs.Arg
 	for slot, i := range s.given {
-		if i != leftOut {
+		if !s.leavesOut(slot) {
 			args, written = append(args, s.function.Args[slot]), append(written, i)
 		}
 	}
@@ -233,7 +241,9 @@ func (r *rewriter) resolved(w *textWriter, s *callSite) {
 		// either, which is where nobody else can have made one.
 		w.put(s.name, "pg_catalog.", sqltext.QuotedName(s.function.Name))
 		w.copy(span{r.tokens[s.open].Start, r.tokens[r.closing(s.open)].End})
-	case s.reordered():
+	case sig == nil && len(written) == 0:
+		w.put(s.name, "NULL")
+	case sig == nil, s.reordered(sig, written):
 		r.oneByOne(w, s)
 	default:
 		w.put(s.name, "pg_catalog.", sig.function, "(")
@@ -251,9 +261,8 @@ func (r *rewriter) resolved(w *textWriter, s *callSite) {
 // reordered says whether the arguments cannot be given to the function of the
 // signature: it has them in another order, and a parameter that one of them only
 // passes on may get its type in another.
-func (s *callSite) reordered() bool {
+func (s *callSite) reordered(sig *signature, written []int) bool {
 	inOrder := true
-	sig, written := s.signature()
 	for i, slot := range sig.order {
 		inOrder = inOrder && written[slot] == i
 	}
@@ -278,13 +287,10 @@ func (r *rewriter) oneByOne(w *textWriter, s *callSite) {
 		if i > 0 {
 			w.put(s.name, " IS NULL AND ")
 		}
-		name, more := "int8up", ""
-		if s.function.Args[slices.Index(s.given, i)].Type == datum.Text {
-			name, more = "textcat", ", ''"
-		}
-		w.put(s.name, "pg_catalog.", name, "(")
+		by := single[s.function.Args[slices.Index(s.given, i)].Type]
+		w.put(s.name, "pg_catalog.", by.function, "(")
 		w.copy(arg)
-		w.put(s.name, more, ")")
+		w.put(s.name, by.more, ")")
 	}
 }
 
@@ -311,13 +317,16 @@ func (s *callSite) writtenTypes(function string, found []string) []string {
 	written := make([]string, len(s.args))
 	sig, arguments := s.signature()
 	for slot, i := range arguments {
-		t := sig.types[slot]
-		written[i] = t.String() // if it was resolved by itself, and not refused
-		if function == "int8up" && t == datum.Int8 || function == "textcat" && t == datum.Text {
+		t := s.function.Args[slices.Index(s.given, i)].Type
+		switch {
+		case sig != nil && function == sig.function:
+			if at := slices.Index(sig.order, slot); at < len(found) {
+				written[i] = found[at]
+			}
+		case function == single[t].function:
 			written[i] = found[0]
-		}
-		if at := slices.Index(sig.order, slot); function == sig.function && at < len(found) {
-			written[i] = found[at]
+		default: // it was resolved by itself, and not refused
+			written[i] = s.typeOfValue(s.values[i], t)
 		}
 	}
 	for i, name := range s.names {
@@ -326,6 +335,17 @@ func (s *callSite) writtenTypes(function string, found []string) []string {
 		}
 	}
 	return written
+}
+
+// typeOfValue is the type of an argument as messages name it, as far as it can be known here; else
+// that which it turned into.
+func (s *callSite) typeOfValue(value *pg_query.Node, to datum.Type) string {
+	c := &expr.Compiler{At: func(int32) int { return 0 }, Params: expr.NewParams(s.declared)}
+	e, err := c.Expr(value)
+	if err != nil {
+		return to.String()
+	}
+	return expr.DisplayName(e.Type())
 }
 
 func typeName(t datum.Type) string { return "pg_catalog." + t.TypName() }
@@ -337,10 +357,16 @@ func (r *rewriter) arguments() Text {
 	separator := ""
 	for _, s := range r.once {
 		for slot := range s.function.Args {
+			if s.leavesOut(slot) {
+				continue
+			}
 			w.put(s.name, separator)
 			separator = ", "
 			r.cast(w, s, slot)
 		}
+	}
+	if separator == "" {
+		w.put(r.span.start, "NULL") // so that there is a row to see
 	}
 	r.guardConditions(w)
 	t := r.finish(w)
@@ -370,13 +396,9 @@ func (r *rewriter) guardConditions(w *textWriter) {
 // cast writes an argument as its declared type. What the probe accepted has an
 // implicit cast to it, or none yet.
 func (r *rewriter) cast(w *textWriter, s *callSite, slot int) {
-	switch {
-	case s.given == nil:
+	if s.given == nil {
 		w.put(s.name, "NULL") // the probe has refused the call
-	case s.given[slot] == leftOut:
-		arg := &s.function.Args[slot]
-		w.put(s.name, sqltext.QuotedLiteral(string(datum.AppendText(nil, arg.Type, *arg.Default, nil))))
-	default:
+	} else {
 		w.put(s.name, "(")
 		w.copy(s.args[s.given[slot]])
 		w.put(s.name, ")")

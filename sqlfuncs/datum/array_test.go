@@ -3,6 +3,7 @@ package datum
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -24,20 +25,50 @@ func TestTextElements(t *testing.T) {
 			t.Errorf("%s: %+v, %v; want %+v", text, got, err, want)
 		}
 	}
+}
+
+// TestParseTextArray has the answers of PostgreSQL 15.
+func TestParseTextArray(t *testing.T) {
 	for text, want := range map[string]string{
-		"":          "22P02",
-		"a":         "22P02",
-		"{a":        "22P02",
-		"{{a},{b}}": "0A000",
-		`{"a}`:      "0A000",
-		"{a,}":      "0A000",
-		"{,a}":      "0A000",
-		`{a"b"}`:    "0A000",
-		`{"a"b}`:    "0A000",
+		"{a,b c, d }":        `{a,"b c",d}`,
+		`{"a","b,c","d\"e"}`: `{a,"b,c","d\"e"}`,
+		`{NULL,null,"NULL"}`: `{NULL,NULL,"NULL"}`,
+		"[2:3]={a,b}":        "[2:3]={a,b}",
+		"[1:1]={a}":          "{a}",
+		`{"a" , "b"} `:       "{a,b}",
+		`{a\,b,\NULL,\ x\ }`: `{"a,b","NULL"," x "}`,
+		`{a\\}`:              `{"a\\"}`,
+		`{\"}`:               `{"\""}`,
+		`{"\a"}`:             "{a}",
+		`{nu\ll}`:            `{"null"}`,
+		"{ a\tb }":           "{\"a\tb\"}",
+		"{ü,'}":              "{ü,'}",
+		"":                   `22P02 Array value must start with "{" or dimension information.`,
+		"a":                  `22P02 Array value must start with "{" or dimension information.`,
+		"{a":                 "22P02 Unexpected end of input.",
+		"{":                  "22P02 Unexpected end of input.",
+		`{"a}`:               "22P02 Unexpected end of input.",
+		`{a\}`:               "22P02 Unexpected end of input.",
+		`{"a\"}`:             "22P02 Unexpected end of input.",
+		"{a,}":               `22P02 Unexpected "}" character.`,
+		"{,a}":               `22P02 Unexpected "," character.`,
+		"{a,,b}":             `22P02 Unexpected "," character.`,
+		"{a{b}}":             `22P02 Unexpected "{" character.`,
+		`{a"b"}`:             "22P02 Unexpected array element.",
+		`{"a"b}`:             "22P02 Unexpected array element.",
+		"{a}b":               "22P02 Junk after closing right brace.",
+		"{}}":                "22P02 Junk after closing right brace.",
+		"[1:2]={a}":          "22P02 Specified array dimensions do not match array contents.",
+		"[1:1]={}":           "22P02 Specified array dimensions do not match array contents.",
+		"{{a},{b}}":          "0A000", // which PostgreSQL takes
 	} {
-		_, err := TextElements(OfText(text))
-		if e, ok := errors.AsType[*pgerr.Error](err); !ok || string(e.Code) != want {
-			t.Errorf("%s: %v, want SQLSTATE %s", text, err, want)
+		d, err := Parse(TextArray, text)
+		got := d.Str
+		if e, ok := errors.AsType[*pgerr.Error](err); ok {
+			got = strings.TrimSpace(string(e.Code) + " " + e.Detail)
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}
 }

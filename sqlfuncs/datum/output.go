@@ -22,9 +22,9 @@ func OfTime(t time.Time) Datum { return OfInt(t.Sub(epoch).Microseconds()) }
 // Time reads a timestamptz.
 func (d Datum) Time() time.Time { return epoch.Add(time.Duration(d.Int) * time.Microsecond) }
 
-// AppendText appends the text form of a value that is not NULL to dst. zone is
-// the session's TimeZone; only timestamptz looks at it.
-func AppendText(dst []byte, t Type, d Datum, zone *time.Location) []byte {
+// AppendText appends the text form of a value that is not NULL to dst. form is
+// the session's; only timestamptz looks at it.
+func AppendText(dst []byte, t Type, d Datum, form *TimeForm) []byte {
 	switch t {
 	case Bool:
 		if d.Int != 0 {
@@ -34,25 +34,11 @@ func AppendText(dst []byte, t Type, d Datum, zone *time.Location) []byte {
 	case Int2, Int4, Int8, OID:
 		return strconv.AppendInt(dst, d.Int, 10)
 	case Timestamptz:
-		return appendTimestamptz(dst, d.Time().In(zone))
+		return form.append(dst, d.Time())
 	case Void:
 		return dst
 	}
 	return append(dst, d.Str...)
-}
-
-// appendTimestamptz writes the ISO style: no trailing zeros in the fraction, and
-// an offset as short as it can be.
-func appendTimestamptz(dst []byte, t time.Time) []byte {
-	dst = t.AppendFormat(dst, "2006-01-02 15:04:05.999999")
-	_, offset := t.Zone()
-	switch {
-	case offset%3600 == 0:
-		return t.AppendFormat(dst, "-07")
-	case offset%60 == 0:
-		return t.AppendFormat(dst, "-07:00")
-	}
-	return t.AppendFormat(dst, "-07:00:00")
 }
 
 // JSONBVersion is the first byte of jsonb's binary form.
