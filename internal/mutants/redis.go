@@ -74,7 +74,7 @@ var redis = &suite{
 
 		{"any user may release", "lua/prelude.lua", " and (not holder or holder == user)", "", "TestConformance$/^holder$"},
 
-		{"an offer is shorter than a poll", "lua/queue.lua", "MOST_DEAD = 1500000,", "MOST_DEAD = 500000,", inLine},
+		{"an offer is shorter than a poll", "lua/queue.lua", "MOST_DEAD = 1500000,", "MOST_DEAD = 500000,", "FreeLockIsOffered"},
 		{"who does not take the lock in time is dropped", "lua/queue.lua", "to_tail(number, ticket, entry)\n            end", "leave(number, ticket)\n            end", inLine},
 		{"the lock is taken in turn under another nonce", "queue.go", "	s.lines.asks(t)\n", "	s.lines.asks(t)\n	t.call.nonce = s.nonce()\n", inLine},
 		{"who gives up leaves its ticket", "lua/settle.lua", "if number then queue.leave(number, nonce) end\n", "", inLine},
