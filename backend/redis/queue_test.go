@@ -338,6 +338,9 @@ func TestWhoIsOfferedTheLockAndLeavesHandsItOn(t *testing.T) {
 			t.Fatalf("settling is answered %+v", r)
 		}
 	}
+	if offer, _ := server.Do("HGET", next.key, "o").(string); !strings.HasPrefix(offer, "2 ") {
+		t.Errorf("the offer is %q, want one to the third", offer)
+	}
 	if r := next.poll(); r.word != "OFFER" {
 		t.Errorf("the next one is told %+v, want an offer", r)
 	}
@@ -631,4 +634,29 @@ func TestNothingIsOfferedInAPause(t *testing.T) {
 	if r := p.send(pollScript, "poll", func(evidence) []any { return []any{milliseconds(time.Hour), 0} }); r.word != "OFFER" {
 		t.Errorf("a poll of a proxy that knows no pause is answered %+v", r)
 	}
+}
+
+// Redis was replaced and grants nothing yet. A call that waits has the lock when it does; one whose wait is over before is
+// not told that somebody has it.
+func TestAWaitForARedisThatGrantsNothingYet(t *testing.T) {
+	t.Parallel()
+	s := open(t, options(t, redistest.URL(t)))
+	until := func(d time.Duration) {
+		s.watch.mu.Lock()
+		defer s.watch.mu.Unlock()
+		s.watch.state.Earliest, s.watch.state.Early = s.clock.now()+d.Microseconds(), time.Now().Add(time.Hour)
+	}
+	until(time.Hour)
+	if g, err := callInLine(t, s, "k", time.Minute, 100*time.Millisecond).wait(); !errors.Is(err, backend.ErrUnavailable) || g.Acquired {
+		t.Errorf("a wait that was too short = %+v, %v; want ErrUnavailable", g, err)
+	}
+	// It grants again just before the wait is over, and nobody has noticed.
+	w := callInLine(t, s, "k", time.Minute, 500*time.Millisecond)
+	eventually(t, "the call stands in line", func() bool { return waitersOf(t, s, "k") == 1 })
+	until(0)
+	if g, err := w.wait(); !errors.Is(err, backend.ErrUnavailable) || g.Acquired {
+		t.Errorf("a wait that was too short by little = %+v, %v; want ErrUnavailable", g, err)
+	}
+	until(100 * time.Millisecond)
+	callInLine(t, s, "k", time.Minute, forLong).mustHave()
 }

@@ -90,6 +90,7 @@ var redis = &suite{
 		{"a line is longer than its limit", "lua/queue.lua", "tonumber(seen[2]) >= tonumber(most)", "tonumber(seen[2]) > tonumber(most)", "TestConformance$/^limit$/full"},
 		{"an offer that nobody waits for is kept", "offers.go", "		s.work.Go(func() { s.refuseOffer(ctx, key, ticket) })\n", "", "OffersAreHeard"},
 		{"a lock is offered in a pause", "evidence.go", "		return backend.MaxToken - 1\n", "		return 0\n", "OfferedInAPause"},
+		{"a wait in which nothing is granted is false", "queue.go", "	case !t.behind:\n", "	case false:\n", "GrantsNothingYet"},
 		{"nothing says that offers are not heard", "heartbeat.go", "	s.warnIfDeaf(ctx, node, log)\n", "", "DeafProxies"},
 		{"nothing is heard", "offers.go", "			s.heard(ctx, m.Payload)\n", "			_ = m\n", "OffersAreHeard"},
 
