@@ -660,3 +660,21 @@ func TestAWaitForARedisThatGrantsNothingYet(t *testing.T) {
 	until(100 * time.Millisecond)
 	callInLine(t, s, "k", time.Minute, forLong).mustHave()
 }
+
+// The only ones in line for a free lock are a dead proxy's.
+func TestTheFirstFreeKeyIsNotKeptForTheDead(t *testing.T) {
+	t.Parallel()
+	server, clock := redistest.StartWithClock(t)
+	s := open(t, options(t, server.URL()))
+	holder := mustAcquire(t, s, "k", time.Minute)
+	byHand(t, s, "dead").mustStand(numbers(150)...)
+	mustRelease(t, s, holder)
+	ask := backend.Request{TTL: time.Minute}
+	if key, g, err := s.AcquireFirst(t.Context(), scope, []string{"k"}, ask); err != nil || g.Acquired {
+		t.Fatalf("AcquireFirst of a lock that is offered = %q, %+v, %v", key, g, err)
+	}
+	clock.Step(4 * time.Second)
+	if key, g, err := s.AcquireFirst(t.Context(), scope, []string{"k"}, ask); err != nil || !g.Acquired {
+		t.Errorf("AcquireFirst = %q, %+v, %v; want the lock", key, g, err)
+	}
+}
