@@ -20,9 +20,10 @@ func (s *Store) AcquireFirst(ctx context.Context, scope backend.Scope, keys []st
 			if l.err != nil {
 				return "", backend.Grant{}, l.err
 			}
-			if l.found || l.row.Waiters > 0 {
+			if l.found {
 				continue
 			}
+			// That others stand in line says the script, which drops those of dead proxies.
 			grant, err := s.Acquire(ctx, scope, some[i], r)
 			if err != nil {
 				return "", backend.Grant{}, err

@@ -22,6 +22,7 @@ type turn struct {
 	left  chan struct{} // closed when it does not wait any more
 
 	stood  bool  // Redis has said that it is in line
+	behind bool  // somebody had the lock, or was offered it, when it was told so
 	failed error // why it could not be told so when it asked last
 
 	// lines.mu guards what follows.
@@ -110,7 +111,7 @@ func (t *turn) ask(ctx context.Context) (reply, error) {
 	case err == nil && r.word == "GRANTED":
 		s.lines.granted(t, r)
 	case err == nil && r.word == "QUEUED":
-		t.stood, t.failed = true, nil
+		t.stood, t.behind, t.failed = true, t.behind || r.at(1) == "HELD", nil
 		s.lines.stands(t, time.Duration(r.int(0))*time.Millisecond)
 	case err != nil:
 		t.failed = s.unavailable(ctx, err)
@@ -165,8 +166,8 @@ func (t *turn) stop(ctx context.Context, cause error) (reply, error) {
 	return reply{}, t.store.unavailable(ctx, cause)
 }
 
-// timeIsOver answers a call whose wait was too short. That somebody has the lock is false only if it is so, or
-// if the lock is offered to somebody else.
+// timeIsOver answers a call whose wait was too short. False is that somebody has the lock, or had it or was offered it
+// while the call stood in line, and never that nothing was granted.
 func (t *turn) timeIsOver(ctx context.Context) (reply, error) {
 	r, err := t.leave(ctx, false)
 	switch {
@@ -182,8 +183,11 @@ func (t *turn) timeIsOver(ctx context.Context) (reply, error) {
 	if err := t.store.grantsNothing(ctx, t.call.key); err != nil {
 		return reply{}, t.store.unavailable(ctx, err)
 	}
-	if t.failed != nil {
+	switch {
+	case t.failed != nil:
 		return reply{}, t.failed
+	case !t.behind:
+		return reply{}, errEarly // it was until just now
 	}
 	return reply{word: "HELD"}, nil
 }

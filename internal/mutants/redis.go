@@ -74,7 +74,7 @@ var redis = &suite{
 
 		{"any user may release", "lua/prelude.lua", " and (not holder or holder == user)", "", "TestConformance$/^holder$"},
 
-		{"an offer is shorter than a poll", "lua/queue.lua", "MOST_DEAD = 1500000,", "MOST_DEAD = 500000,", inLine},
+		{"an offer is shorter than a poll", "lua/queue.lua", "MOST_DEAD = 1500000,", "MOST_DEAD = 500000,", "FreeLockIsOffered"},
 		{"who does not take the lock in time is dropped", "lua/queue.lua", "to_tail(number, ticket, entry)\n            end", "leave(number, ticket)\n            end", inLine},
 		{"the lock is taken in turn under another nonce", "queue.go", "	s.lines.asks(t)\n", "	s.lines.asks(t)\n	t.call.nonce = s.nonce()\n", inLine},
 		{"who gives up leaves its ticket", "lua/settle.lua", "if number then queue.leave(number, nonce) end\n", "", inLine},
@@ -90,6 +90,7 @@ var redis = &suite{
 		{"a line is longer than its limit", "lua/queue.lua", "tonumber(seen[2]) >= tonumber(most)", "tonumber(seen[2]) > tonumber(most)", "TestConformance$/^limit$/full"},
 		{"an offer that nobody waits for is kept", "offers.go", "		s.work.Go(func() { s.refuseOffer(ctx, key, ticket) })\n", "", "OffersAreHeard"},
 		{"a lock is offered in a pause", "evidence.go", "		return backend.MaxToken - 1\n", "		return 0\n", "OfferedInAPause"},
+		{"a wait in which nothing is granted is false", "queue.go", "	case !t.behind:\n", "	case false:\n", "GrantsNothingYet"},
 		{"nothing says that offers are not heard", "heartbeat.go", "	s.warnIfDeaf(ctx, node, log)\n", "", "DeafProxies"},
 		{"nothing is heard", "offers.go", "			s.heard(ctx, m.Payload)\n", "			_ = m\n", "OffersAreHeard"},
 

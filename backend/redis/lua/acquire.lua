@@ -1,7 +1,7 @@
 -- acquire: ttl ms, retention ms, floor, server microseconds before which nothing is granted, what was judged,
 -- the longest lease in ms, user ('': nobody), how long it may wait in ms, how many may, answered nonces...
 -- -> GRANTED token expires_ms | HELD token | STRANGE value | EXHAUSTED | EARLY | JUDGE | NOBEAT | SEALED | LATE | GIVENUP
--- | QUEUED ms (when to ask again at the latest) | FULL | MORE (to be sent again at once)
+-- | QUEUED ms (when to ask again at the latest) why (HELD or EARLY) | FULL | MORE (to be sent again at once)
 --
 -- Fields of a lock: t its last token; and while it is not released r the retention that it was granted with, u its
 -- holder, if somebody keeps that, a when it was granted, in ms. Those of its line are told in queue.lua.
@@ -42,7 +42,7 @@ if held then
     local refused = queue.stand(nonce, wait, most)
     if refused then return refused end
     queue.outlive(fields[2])
-    return {'QUEUED', now, digits(left)}
+    return {'QUEUED', now, digits(left), 'HELD'}
 end
 if less(now, earliest) then
     if wait == '0' then return decline('EARLY') end
@@ -50,7 +50,7 @@ if less(now, earliest) then
     local refused = queue.stand(nonce, wait, most)
     if refused then return refused end
     queue.keep_line()
-    return {'QUEUED', now, '1000'}
+    return {'QUEUED', now, queue.ms_until(earliest), 'EARLY'}
 end
 if last == '0' then
     local not_yet = unjudged(judged)
@@ -67,7 +67,7 @@ if fields[5] then
     elseif ticket then
         local _, left = queue.offer(earliest)
         if wait == '0' then return decline('HELD', last) end
-        return queue.stand(nonce, wait, most) or {'QUEUED', now, digits(left / 1000)}
+        return queue.stand(nonce, wait, most) or {'QUEUED', now, digits(left / 1000), 'HELD'}
     end
     if redis.call('HEXISTS', key, 'qn') == 1 then retention = digits(math.max(tonumber(retention), queue.LINE_MS)) end
 end

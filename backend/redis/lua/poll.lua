@@ -26,6 +26,6 @@ if odd then return {'STRANGE', now, odd} end
 if held then return {'LEASE', now, digits(redis.call('PTTL', key) - tonumber(fields[2])), tickets()} end
 local ticket, left = queue.offer(earliest, proxy)
 if ticket == false then return {'MORE', now} end
-if not ticket then return {'WAIT', now, '1000', tickets()} end
+if not ticket then return {'WAIT', now, queue.ms_until(earliest), tickets()} end
 if queue.proxy_of(ticket) == proxy then return {'OFFER', now, digits(left / 1000), tickets(), ticket} end
 return {'WAIT', now, digits(left / 1000), tickets()}

@@ -28,6 +28,9 @@ local function line()
         return left < 0 or left > length + STEP_US
     end
 
+    -- ms_until is in how many milliseconds it is that time, if that is in the future.
+    local function ms_until(time) return less(now, time) and digits((tonumber(time) - tonumber(now)) / 1000) or '1000' end
+
     -- count changes how many tickets a proxy has in this line, and says that it lives if that is known.
     local function count(ticket, change, lives)
         local field = 'p' .. proxy_of(ticket)
@@ -143,6 +146,6 @@ local function line()
 
     return {
         proxy_of = proxy_of, count = count, leave = leave, first_in_line = first_in_line, keep_line = keep_line,
-        offer = offer, stand = stand, outlive = outlive, LINE_MS = LINE_MS, get = get,
+        offer = offer, stand = stand, outlive = outlive, LINE_MS = LINE_MS, get = get, ms_until = ms_until,
     }
 end
