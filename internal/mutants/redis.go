@@ -222,7 +222,7 @@ var redis = &suite{
 		{"a dropped pool is a loss", "lua/claim.lua", "(gen ~= known_gen or", "(not units or gen ~= known_gen or", operators},
 		{"a pool has another name after it was dropped", "lua/claim.lua", "if gen == '' then gen = new_gen end\n    local", "gen = new_gen\n    local", operators},
 		{"a note takes a dropped pool with it", "lua/prelude.lua", "redis.call('HEXISTS', key, 'gen') == 0 and ", "", operators},
-		{"a drop lets a missing pool be made", "operator.go", "if !known && !mayCreate {", "if false {", operators},
+		{"a drop lets a missing pool be made", "operator.go", "if !known && !mayCreate {", "if !known && !mayCreate && r.word == \"\" {", operators},
 		{"a dropped pool keeps its place", "operator.go", "if err == nil && known && noted {", "if false {", limits},
 		{"a place is given up for whoever has it", "lua/unnote.lua", "if fields[1] ~= ARGV[5] then", "if false then", operators},
 		{"a pool is made by what was found before it was dropped", "lua/prelude.lua", "return making == '*' or making == seq", "return making ~= ''", operators},
