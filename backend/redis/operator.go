@@ -14,8 +14,8 @@ import (
 // Evict implements backend.Locker. It frees a lock with values that no proxy writes, too, and then tells of what is known.
 func (s *Store) Evict(ctx context.Context, scope backend.Scope, key string) (backend.Lease, bool, error) {
 	id := keyOf(s.opts.Namespace, lockKind, scope, key)
-	r, err := s.do(ctx, &call{script: evictScript, key: id, args: func(e evidence) []any {
-		return []any{milliseconds(s.opts.Retention), e.earliest}
+	r, err := s.do(ctx, &call{script: evictScript, key: id, args: func(evidence) []any {
+		return []any{milliseconds(s.opts.Retention), s.watch.offersFrom()}
 	}})
 	switch {
 	case err != nil:
