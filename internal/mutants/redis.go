@@ -211,6 +211,7 @@ var redis = &suite{
 		{"an evicted lease runs on", "lua/evict.lua", "free(known and retention or ARGV[4])\n", "", operators},
 		{"an evicted lease counts", "operator.go", "		s.leases.released(scope, key, l.Token)\n", "", limits},
 		{"who released a lock takes the next lease off the count", "leases.go", "l != nil && (l.token == token || l.token == 0)", "l != nil", "TheNextHolders"},
+		{"an evicted lock is offered in a pause", "operator.go", "milliseconds(s.opts.Retention), s.watch.offersFrom()", "milliseconds(s.opts.Retention), 0", "InAPause"},
 		{"a strange lock is not freed", "lua/evict.lua", "if not held and not odd then", "if not held then", operators},
 		{"a late copy evicts the next holder", "lua/evict.lua", "if answer then", "if false then", operators},
 		{"a late copy sets a pool back", "lua/set.lua", "if answer then", "if false then", operators},
