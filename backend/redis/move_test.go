@@ -168,13 +168,14 @@ func aFullStore(t *testing.T, seed int) (dir string, greatest int64) {
 	scopes := rapid.Custom(func(t *rapid.T) backend.Scope {
 		return backend.Scope{Tenant: oddNames.Draw(t, "tenant"), Repository: oddNames.Draw(t, "repository"), Branch: oddNames.Draw(t, "branch")}
 	})
+	const long = 10 * 365 * 24 * time.Hour // however long the machine has run: that clock begins anew
 	for i := range 30 {
 		in, called := scopes.Example(1000*seed+i), oddNames.Example(2000*seed+i)
 		if _, err := s.Claim(t.Context(), in, called, 3, rapid.Int64Min(0).Example(i)); err != nil {
 			t.Fatal(err)
 		}
 		user := rapid.SampledFrom([]string{"", "alice", " a  b\t", "%20", "{x}:y", "中"}).Example(3000*seed + i)
-		g, err := s.Acquire(t.Context(), in, called, backend.Request{TTL: time.Hour, User: user})
+		g, err := s.Acquire(t.Context(), in, called, backend.Request{TTL: long, User: user})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -230,6 +231,9 @@ func TestMovingThereAndBack(t *testing.T) {
 				dir, greatest := aFullStore(t, seed)
 				out := exportFolder(t, dir)
 				first := contentsOf(t, out)
+				if len(first.leases) == 0 || len(first.pools) == 0 {
+					t.Fatalf("vacuous: %d leases, %d pools", len(first.leases), len(first.pools))
+				}
 
 				o := at
 				o.Namespace = fmt.Sprintf("%s:*[%d]", at.Namespace, seed)

@@ -619,14 +619,29 @@ func TestNothingIsOfferedInAPause(t *testing.T) {
 	server := redistest.Start(t)
 	o := options(t, server.URL())
 	s, other := open(t, o), open(t, second(t, o))
+	key := keyOf(o.Namespace, lockKind, scope, "k")
 	holder := mustAcquire(t, other, "k", time.Minute)
 	p := byHand(t, other, "proxy")
 	p.mustStand("1")
 	s.watch.lose("a test says so")
-	mustRelease(t, s, holder)
-	if n := server.Do("HEXISTS", keyOf(o.Namespace, lockKind, scope, "k"), "o"); n != int64(0) {
-		t.Error("the lock is offered")
+	for name, end := range map[string]func(){
+		"Release": func() { mustRelease(t, s, holder) },
+		"Evict": func() {
+			if _, held, err := s.Evict(t.Context(), scope, "k"); !held || err != nil {
+				t.Fatal(held, err)
+			}
+		},
+	} {
+		lease := server.Do("HMGET", key, "t", "r").([]any)
+		left := server.Do("PTTL", key)
+		end()
+		if n := server.Do("HEXISTS", key, "o"); n != int64(0) {
+			t.Errorf("%s: the lock is offered", name)
+		}
+		server.Do("HSET", key, "t", lease[0], "r", lease[1]) // held as before
+		server.Do("PEXPIRE", key, left)
 	}
+	server.Do("HDEL", key, "r")
 	early := func(evidence) []any { return []any{milliseconds(time.Hour), s.watch.offersFrom()} }
 	if r := p.send(pollScript, "poll", early); r.word != "WAIT" {
 		t.Errorf("a poll in the pause is answered %+v", r)
