@@ -35,7 +35,7 @@ func TestTokensAreShownToHolders(t *testing.T) {
 	}}
 	service := sqlfuncs.NewService(store, minute)
 	at, end := datum.OfTime(acquired), datum.OfTime(expires)
-	of := func(name string, token datum.Datum) sqlfuncs.Row {
+	of := func(token datum.Datum) sqlfuncs.Row {
 		return sqlfuncs.Row{datum.OfText("k"), datum.OfText("alice"), token, at, end, datum.OfInt(2), datum.OfText("lease"), datum.Null, datum.Null}
 	}
 	old := sqlfuncs.Row{datum.OfText("old"), datum.Null, datum.OfInt(43), datum.Null, end, datum.OfInt(0), datum.OfText("lease"), datum.Null, datum.Null}
@@ -43,12 +43,12 @@ func TestTokensAreShownToHolders(t *testing.T) {
 		caller := sqlfuncs.Caller{User: user, Scope: alice.Scope}
 		locks := function(t, "raisin_locks")
 		rows, err := service.Rows(t.Context(), &caller, locks, []datum.Datum{datum.OfText(""), datum.OfInt(10)}, ignore)
-		if want := []sqlfuncs.Row{of(user, token), old}; err != nil || !slices.Equal(rows, want) {
+		if want := []sqlfuncs.Row{of(token), old}; err != nil || !slices.Equal(rows, want) {
 			t.Errorf("raisin_locks() for %s: %+v, %v; want %+v", user, rows, err, want)
 		}
 		row, err := service.Call(t.Context(), &caller, function(t, "raisin_lock_get"), []datum.Datum{datum.OfText("k")}, ignore)
 		want := sqlfuncs.Row{datum.OfBool(true)}
-		full := of(user, token)
+		full := of(token)
 		copy(want[1:8], full[:7])
 		if err != nil || row != want {
 			t.Errorf("raisin_lock_get for %s: %+v, %v; want %+v", user, row, err, want)

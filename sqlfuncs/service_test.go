@@ -114,7 +114,7 @@ func code(err error) string {
 func ignore(*pgerr.Error) {}
 
 // called evaluates a call of any function, and gives its first row.
-func called(s *sqlfuncs.Service, ctx context.Context, c *sqlfuncs.Caller, f *sqlfuncs.Function, args []datum.Datum) (sqlfuncs.Row, error) {
+func called(ctx context.Context, s *sqlfuncs.Service, c *sqlfuncs.Caller, f *sqlfuncs.Function, args []datum.Datum) (sqlfuncs.Row, error) {
 	if !f.Set {
 		return s.Call(ctx, c, f, args, ignore)
 	}
@@ -154,7 +154,7 @@ func TestNamedUserRule(t *testing.T) {
 					service = sqlfuncs.NewService(store, minute)
 				}
 				caller := sqlfuncs.Caller{User: user}
-				_, err := called(service, t.Context(), &caller, f, make([]datum.Datum, len(f.Args)))
+				_, err := called(t.Context(), service, &caller, f, make([]datum.Datum, len(f.Args)))
 				want := f.Name + " requires an authenticated, non-anonymous user"
 				if code(err) != "42501" || pgerr.From(err).Message != want {
 					t.Errorf("%s as %q: %v", f.Name, user, err)
@@ -169,7 +169,7 @@ func TestNamedUserRule(t *testing.T) {
 		}
 		service := sqlfuncs.NewService(&recorder{}, minute)
 		caller := rightful(f)
-		if _, err := called(service, t.Context(), caller, f, goodArgs(f)); err != nil {
+		if _, err := called(t.Context(), service, caller, f, goodArgs(f)); err != nil {
 			t.Errorf("%s as %s: %v", f.Name, caller.User, err)
 		}
 	}
@@ -178,7 +178,7 @@ func TestNamedUserRule(t *testing.T) {
 func TestDisabled(t *testing.T) {
 	service := sqlfuncs.NewService(nil, minute)
 	for _, f := range sqlfuncs.Functions {
-		_, err := called(service, t.Context(), rightful(f), f, make([]datum.Datum, len(f.Args)))
+		_, err := called(t.Context(), service, rightful(f), f, make([]datum.Datum, len(f.Args)))
 		if code(err) != "55000" || pgerr.From(err).Message != "Locks subsystem disabled. Enable [locks] in server config." {
 			t.Errorf("%s: %v", f.Name, err)
 		}
@@ -208,7 +208,7 @@ func TestBoundsReachNoBackend(t *testing.T) {
 				store := &recorder{}
 				args := goodArgs(f)
 				args[i] = value
-				_, err := called(sqlfuncs.NewService(store, minute), t.Context(), rightful(f), f, args)
+				_, err := called(t.Context(), sqlfuncs.NewService(store, minute), rightful(f), f, args)
 				if code(err) != want || want != "22P02" && !strings.Contains(err.Error(), `"`+a.Name+`"`) {
 					t.Errorf("%s(%s): got %v, want %s that names the argument", f.Name, a.Name, err, want)
 				}

@@ -57,7 +57,9 @@ func (s *store) mustNotReleaseAs(user, key string, token int64) {
 	}
 }
 
-func (s *store) renewAs(user, key string, token int64, ttl time.Duration) bool {
+// renewAs renews a lease of the lock "k".
+func (s *store) renewAs(user string, token int64, ttl time.Duration) bool {
+	const key = "k"
 	s.t.Helper()
 	call := s.plan.begin()
 	ok, err := s.client().Renew(s.ctx, s.scope, key, backend.Proof{Token: token, User: user}, ttl)
@@ -92,7 +94,7 @@ func foreignUserCannotRelease(_ testing.TB, s *store) {
 func foreignUserCannotRenew(t testing.TB, s *store) {
 	token := s.mustAcquireAs("alice", "k", s.units(6))
 	s.advance(1)
-	if s.renewAs("bob", "k", token, s.units(100)) {
+	if s.renewAs("bob", token, s.units(100)) {
 		t.Fatal("bob has renewed alice's lease")
 	}
 	s.advance(6)
@@ -102,7 +104,7 @@ func foreignUserCannotRenew(t testing.TB, s *store) {
 func sameUserCan(t testing.TB, s *store) {
 	token := s.mustAcquireAs("alice", "k", s.units(100))
 	for range len(s.Clients) {
-		if !s.renewAs("alice", "k", token, s.units(100)) {
+		if !s.renewAs("alice", token, s.units(100)) {
 			t.Fatal("alice cannot renew her lease")
 		}
 	}
@@ -111,7 +113,7 @@ func sameUserCan(t testing.TB, s *store) {
 
 func leaseOfNobody(t testing.TB, s *store) {
 	token := s.mustAcquire("k", s.units(100))
-	if !s.renewAs("alice", "k", token, s.units(200)) {
+	if !s.renewAs("alice", token, s.units(200)) {
 		t.Fatal("a lease of nobody cannot be renewed by alice")
 	}
 	s.mustReleaseAs("bob", "k", token)
@@ -148,7 +150,7 @@ func renewIsSeen(t testing.TB, s *store) {
 	token := s.mustAcquireAs("alice", "k", s.units(50))
 	s.advance(2)
 	renewed := s.Wall()
-	s.renewAs("alice", "k", token, s.units(100))
+	s.renewAs("alice", token, s.units(100))
 	l, held := s.look("k")
 	if !held || !s.about(l.AcquiredAt, at) || !s.about(l.ExpiresAt, renewed.Add(s.units(100))) {
 		t.Errorf("Look = %+v, %v; want from %v to %v", l, held, at, renewed.Add(s.units(100)))

@@ -107,8 +107,9 @@ func racingForOnePool(t testing.TB, s *store) {
 	s.mustBeTooMany("one more")
 }
 
-// mustHaveTooMany asks for a lease that a user may not have, and sees that it was not granted.
-func (s *store) mustHaveTooMany(user, key string) {
+// mustHaveTooMany asks for a lease that alice may not have, and sees that it was not granted.
+func (s *store) mustHaveTooMany(key string) {
+	const user = "alice"
 	s.t.Helper()
 	r := backend.Request{TTL: s.units(100), User: user}
 	if g, err := s.client().Acquire(s.ctx, s.scope, key, r); !errors.Is(err, backend.ErrTooManyLeases) || g != (backend.Grant{}) {
@@ -129,14 +130,14 @@ func leaseBeyondLimit(_ testing.TB, s *store) {
 	for i := range MaxLeases {
 		tokens = append(tokens, s.mustAcquireAs("alice", strconv.Itoa(i), s.units(100)))
 	}
-	s.mustHaveTooMany("alice", "one more")
+	s.mustHaveTooMany("one more")
 	bobs := s.mustAcquireAs("bob", "one more", s.units(100))
 	s.mustReleaseAs("alice", "1", tokens[1])
 	s.mustNotReleaseAs("alice", "1", tokens[1])
 	s.mustAcquireAs("alice", "1", s.units(100))
-	s.mustHaveTooMany("alice", "again")
+	s.mustHaveTooMany("again")
 	s.mustReleaseAs("bob", "one more", bobs)
-	s.mustHaveTooMany("alice", "one more")
+	s.mustHaveTooMany("one more")
 }
 
 func overDoesNotCount(_ testing.TB, s *store) {
@@ -152,7 +153,7 @@ func overDoesNotCount(_ testing.TB, s *store) {
 	for i := range MaxLeases - 1 {
 		s.mustAcquireAs("alice", "next "+strconv.Itoa(i), s.units(100))
 	}
-	s.mustHaveTooMany("alice", "one more")
+	s.mustHaveTooMany("one more")
 }
 
 func racingForLeases(t testing.TB, s *store) {
@@ -179,7 +180,7 @@ func waitersCount(_ testing.TB, s *store) {
 		s.mustAcquireAs("alice", strconv.Itoa(i), s.units(1000))
 	}
 	gone = append(gone, s.join("alice", "k", s.units(1000), s.units(1000)))
-	s.mustHaveTooMany("alice", "one more")
+	s.mustHaveTooMany("one more")
 	s.mustNotJoin("alice", "k", backend.ErrTooManyLeases)
 	gone[0].cancel()
 	gone[0].mustEnd()
@@ -188,7 +189,7 @@ func waitersCount(_ testing.TB, s *store) {
 	again := s.join("alice", "k", s.units(1000), s.units(1000))
 	s.mustReleaseAs("bob", "k", bobs)
 	again.mustHave()
-	s.mustHaveTooMany("alice", "one more")
+	s.mustHaveTooMany("one more")
 }
 
 // mustNotJoin asks for a place in line that a user may not have.
@@ -213,7 +214,7 @@ func inVainDoesNotCount(t testing.TB, s *store) {
 	s.advance(7)
 	w.mustHaveNothing()
 	s.mustAcquireAs("alice", "one more", s.units(1000))
-	s.mustHaveTooMany("alice", "too many")
+	s.mustHaveTooMany("too many")
 }
 
 func fullLine(_ testing.TB, s *store) {

@@ -76,8 +76,9 @@ func (s *store) until(what string, met func() bool) {
 	}
 }
 
-// inLine is how many stand in line for a lock.
-func (s *store) mustBeInLine(key string, want int64) {
+// mustBeInLine waits until so many stand in line for the lock "k".
+func (s *store) mustBeInLine(want int64) {
+	const key = "k"
 	s.t.Helper()
 	s.until(fmt.Sprintf("%d calls in line for %q", want, key), func() bool {
 		l, _ := s.look(key)
@@ -150,7 +151,7 @@ func freeLockIsGrantedAtOnce(t testing.TB, s *store) {
 	if err != nil || !g.Acquired {
 		t.Fatalf("Acquire = %+v, %v", g, err)
 	}
-	s.mustBeInLine("k", 0)
+	s.mustBeInLine(0)
 	s.mustReleaseAs("alice", "k", g.Token)
 }
 
@@ -179,7 +180,7 @@ func renewalKeepsWaiting(t testing.TB, s *store) {
 	w := s.join("bob", "k", s.units(longWait), s.units(longWait))
 	for range 3 {
 		s.advance(3)
-		if !s.renewAs("alice", "k", token, s.units(6)) {
+		if !s.renewAs("alice", token, s.units(6)) {
 			t.Fatal("the holder cannot renew while others wait")
 		}
 	}
@@ -240,7 +241,7 @@ func waitRunsOut(t testing.TB, s *store) {
 	w.mustWait()
 	s.advance(4)
 	w.mustHaveNothing()
-	s.mustBeInLine("k", 0)
+	s.mustBeInLine(0)
 	s.mustReleaseAs("alice", "k", token)
 	s.mustAcquireAs("carol", "k", s.unit)
 }
@@ -261,7 +262,7 @@ func cancelLeavesTheLine(_ testing.TB, s *store) {
 	token := s.mustAcquireAs("alice", "k", s.units(longWait))
 	w := s.join("bob", "k", s.units(longWait), s.units(longWait))
 	w.mustBeCancelled()
-	s.mustBeInLine("k", 0)
+	s.mustBeInLine(0)
 	s.mustReleaseAs("alice", "k", token)
 	s.mustAcquireAs("carol", "k", s.unit)
 }
@@ -351,7 +352,7 @@ func crowdInLine(t testing.TB, s *store) {
 	if served != crowd {
 		t.Errorf("%d were served, want %d", served, crowd)
 	}
-	s.mustBeInLine("k", 0)
+	s.mustBeInLine(0)
 }
 
 func closeEndsTheWaits(t testing.TB, s *store) {

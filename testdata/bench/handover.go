@@ -43,13 +43,21 @@ const (
 func (h handOver) drive(ctx context.Context, l *lab, s *server) (sample, error) {
 	begin := time.Now().Add(warmUp * time.Second)
 	b := &baton{begin: begin, end: begin.Add(time.Duration(l.options.seconds) * time.Second), over: make(chan struct{}), grabbed: make(chan struct{})}
-	group, faults := sync.WaitGroup{}, make(chan error, contenders)
+	var all []contender
+	defer func() {
+		for _, c := range all {
+			c.close()
+		}
+	}()
 	for range contenders {
 		c, err := h.join(ctx, s)
 		if err != nil {
 			return sample{}, err
 		}
-		defer c.close()
+		all = append(all, c)
+	}
+	group, faults := sync.WaitGroup{}, make(chan error, contenders)
+	for _, c := range all {
 		group.Go(func() { faults <- b.contend(ctx, c) })
 	}
 	group.Wait()
