@@ -21,12 +21,16 @@ type inLine struct {
 	wait   func() (backend.Grant, error)
 }
 
-// forLong is a wait whose end no test sees.
-const forLong = 10 * time.Minute
+const (
+	// forLong is a wait whose end no test sees.
+	forLong = 10 * time.Minute
+	// patience bounds how long a test waits for a call: it ends then, which fails the test.
+	patience = 30 * time.Second
+)
 
 // callInLine has a call wait.
 func callInLine(t testing.TB, s *Store, key string, ttl, wait time.Duration) *inLine {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
 	return &inLine{t, key, cancel, background(func() (backend.Grant, error) {
 		return s.Acquire(ctx, scope, key, backend.Request{TTL: ttl, Wait: wait})
