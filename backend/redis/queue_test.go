@@ -485,11 +485,11 @@ func TestALineOutlivesAShortRetention(t *testing.T) {
 			t.Errorf("%s: the line lives for %d ms, want 10 s more than the lease", when, left)
 		}
 	}
-	lives("in a lease", 50_000)
+	lives("in a lease", 60_000)
 	mustRelease(t, s, holder)
 	lives("when the lock is free", 0)
 	r := p.ask("1")
-	lives("in the next lease", 50_000)
+	lives("in the next lease", 60_000)
 	mustRelease(t, s, r.int(0))
 	mustRelease(t, s, p.ask("2").int(0))
 	eventually(t, "without a line, the lock is forgotten", func() bool { return server.Do("EXISTS", key) == int64(0) })
