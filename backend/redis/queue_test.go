@@ -21,12 +21,16 @@ type inLine struct {
 	wait   func() (backend.Grant, error)
 }
 
-// forLong is a wait whose end no test sees.
-const forLong = 10 * time.Minute
+const (
+	// forLong is a wait whose end no test sees.
+	forLong = 10 * time.Minute
+	// patience bounds how long a test waits for a call: it ends then, which fails the test.
+	patience = 30 * time.Second
+)
 
 // callInLine has a call wait.
 func callInLine(t testing.TB, s *Store, key string, ttl, wait time.Duration) *inLine {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
 	return &inLine{t, key, cancel, background(func() (backend.Grant, error) {
 		return s.Acquire(ctx, scope, key, backend.Request{TTL: ttl, Wait: wait})
@@ -481,11 +485,11 @@ func TestALineOutlivesAShortRetention(t *testing.T) {
 			t.Errorf("%s: the line lives for %d ms, want 10 s more than the lease", when, left)
 		}
 	}
-	lives("in a lease", 50_000)
+	lives("in a lease", 60_000)
 	mustRelease(t, s, holder)
 	lives("when the lock is free", 0)
 	r := p.ask("1")
-	lives("in the next lease", 50_000)
+	lives("in the next lease", 60_000)
 	mustRelease(t, s, r.int(0))
 	mustRelease(t, s, p.ask("2").int(0))
 	eventually(t, "without a line, the lock is forgotten", func() bool { return server.Do("EXISTS", key) == int64(0) })

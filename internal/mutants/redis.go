@@ -86,7 +86,7 @@ var redis = &suite{
 		{"what was stored before a step back lasts", "lua/queue.lua", "return left < 0 or left > length + STEP_US", "return left < 0", "StepBack"},
 		{"tickets that are lost are not missed", "lines.go", "if tickets >= known && !doubtful {", "if !doubtful {", "Outlive"},
 		{"a call that was not answered is not in line again", "lines.go", "(t.known == 0 || t.epoch != epoch)", "t.epoch != epoch && false", "OutliveAFailover|OverAPause"},
-		{"a line dies with its lock", "lua/queue.lua", "redis.call('HSET', key, 'r', LINE_MS)", "", "ShortRetention"},
+		{"a line dies with its lock", "lua/acquire.lua", "    queue.outlive(fields[2])\n", "", "ShortRetention"},
 		{"a line is longer than its limit", "lua/queue.lua", "tonumber(seen[2]) >= tonumber(most)", "tonumber(seen[2]) > tonumber(most)", "TestConformance$/^limit$/full"},
 		{"an offer that nobody waits for is kept", "offers.go", "		s.work.Go(func() { s.refuseOffer(ctx, key, ticket) })\n", "", "OffersAreHeard"},
 		{"a lock is offered in a pause", "evidence.go", "		return backend.MaxToken - 1\n", "		return 0\n", "OfferedInAPause"},
