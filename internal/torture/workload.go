@@ -103,7 +103,7 @@ func (c *client) wait() time.Duration {
 	if c.random.IntN(2) == 0 {
 		return 0
 	}
-	return time.Duration(c.random.Int64N(int64(2*c.ttl))).Truncate(time.Millisecond)
+	return time.Duration(c.random.Int64N(int64(2 * c.ttl))).Truncate(time.Millisecond)
 }
 
 // end releases, after one more renewal if so asked.
