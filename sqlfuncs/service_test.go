@@ -113,16 +113,14 @@ func code(err error) string {
 
 func ignore(*pgerr.Error) {}
 
-// called evaluates a call of any function, and gives its first row.
-func called(ctx context.Context, s *sqlfuncs.Service, c *sqlfuncs.Caller, f *sqlfuncs.Function, args []datum.Datum) (sqlfuncs.Row, error) {
-	if !f.Set {
-		return s.Call(ctx, c, f, args, ignore)
+// called evaluates a call of any function.
+func called(ctx context.Context, s *sqlfuncs.Service, c *sqlfuncs.Caller, f *sqlfuncs.Function, args []datum.Datum) error {
+	if f.Set {
+		_, err := s.Rows(ctx, c, f, args, ignore)
+		return err
 	}
-	rows, err := s.Rows(ctx, c, f, args, ignore)
-	if len(rows) == 0 {
-		return sqlfuncs.Row{}, err
-	}
-	return rows[0], err
+	_, err := s.Call(ctx, c, f, args, ignore)
+	return err
 }
 
 // minute are options with limits of a minute, and with carol as the administrator.
@@ -154,7 +152,7 @@ func TestNamedUserRule(t *testing.T) {
 					service = sqlfuncs.NewService(store, minute)
 				}
 				caller := sqlfuncs.Caller{User: user}
-				_, err := called(t.Context(), service, &caller, f, make([]datum.Datum, len(f.Args)))
+				err := called(t.Context(), service, &caller, f, make([]datum.Datum, len(f.Args)))
 				want := f.Name + " requires an authenticated, non-anonymous user"
 				if code(err) != "42501" || pgerr.From(err).Message != want {
 					t.Errorf("%s as %q: %v", f.Name, user, err)
@@ -169,7 +167,7 @@ func TestNamedUserRule(t *testing.T) {
 		}
 		service := sqlfuncs.NewService(&recorder{}, minute)
 		caller := rightful(f)
-		if _, err := called(t.Context(), service, caller, f, goodArgs(f)); err != nil {
+		if err := called(t.Context(), service, caller, f, goodArgs(f)); err != nil {
 			t.Errorf("%s as %s: %v", f.Name, caller.User, err)
 		}
 	}
@@ -178,7 +176,7 @@ func TestNamedUserRule(t *testing.T) {
 func TestDisabled(t *testing.T) {
 	service := sqlfuncs.NewService(nil, minute)
 	for _, f := range sqlfuncs.Functions {
-		_, err := called(t.Context(), service, rightful(f), f, make([]datum.Datum, len(f.Args)))
+		err := called(t.Context(), service, rightful(f), f, make([]datum.Datum, len(f.Args)))
 		if code(err) != "55000" || pgerr.From(err).Message != "Locks subsystem disabled. Enable [locks] in server config." {
 			t.Errorf("%s: %v", f.Name, err)
 		}
@@ -208,7 +206,7 @@ func TestBoundsReachNoBackend(t *testing.T) {
 				store := &recorder{}
 				args := goodArgs(f)
 				args[i] = value
-				_, err := called(t.Context(), sqlfuncs.NewService(store, minute), rightful(f), f, args)
+				err := called(t.Context(), sqlfuncs.NewService(store, minute), rightful(f), f, args)
 				if code(err) != want || want != "22P02" && !strings.Contains(err.Error(), `"`+a.Name+`"`) {
 					t.Errorf("%s(%s): got %v, want %s that names the argument", f.Name, a.Name, err, want)
 				}

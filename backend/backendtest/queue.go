@@ -76,13 +76,12 @@ func (s *store) until(what string, met func() bool) {
 	}
 }
 
-// mustBeInLine waits until so many stand in line for the lock "k".
-func (s *store) mustBeInLine(want int64) {
-	const key = "k"
+// mustBeNoLine waits until nobody stands in line for the lock "k".
+func (s *store) mustBeNoLine() {
 	s.t.Helper()
-	s.until(fmt.Sprintf("%d calls in line for %q", want, key), func() bool {
-		l, _ := s.look(key)
-		return l.Waiters == want
+	s.until("nobody in line", func() bool {
+		l, _ := s.look("k")
+		return l.Waiters == 0
 	})
 }
 
@@ -151,7 +150,7 @@ func freeLockIsGrantedAtOnce(t testing.TB, s *store) {
 	if err != nil || !g.Acquired {
 		t.Fatalf("Acquire = %+v, %v", g, err)
 	}
-	s.mustBeInLine(0)
+	s.mustBeNoLine()
 	s.mustReleaseAs("alice", "k", g.Token)
 }
 
@@ -241,7 +240,7 @@ func waitRunsOut(t testing.TB, s *store) {
 	w.mustWait()
 	s.advance(4)
 	w.mustHaveNothing()
-	s.mustBeInLine(0)
+	s.mustBeNoLine()
 	s.mustReleaseAs("alice", "k", token)
 	s.mustAcquireAs("carol", "k", s.unit)
 }
@@ -262,7 +261,7 @@ func cancelLeavesTheLine(_ testing.TB, s *store) {
 	token := s.mustAcquireAs("alice", "k", s.units(longWait))
 	w := s.join("bob", "k", s.units(longWait), s.units(longWait))
 	w.mustBeCancelled()
-	s.mustBeInLine(0)
+	s.mustBeNoLine()
 	s.mustReleaseAs("alice", "k", token)
 	s.mustAcquireAs("carol", "k", s.unit)
 }
@@ -352,7 +351,7 @@ func crowdInLine(t testing.TB, s *store) {
 	if served != crowd {
 		t.Errorf("%d were served, want %d", served, crowd)
 	}
-	s.mustBeInLine(0)
+	s.mustBeNoLine()
 }
 
 func closeEndsTheWaits(t testing.TB, s *store) {
