@@ -27,12 +27,13 @@ type machine struct {
 }
 
 func (m *machine) harness() Harness {
-	env := func(maxPools int) func(t *testing.T) Env {
+	env := func(limits inprocess.Options) func(t *testing.T) Env {
 		return func(t *testing.T) Env {
 			m.stores++
 			clock := new(Clock)
 			m.clock = clock
-			s := inprocess.New(inprocess.Options{Clock: clock, MaxPools: maxPools})
+			limits.Clock = clock
+			s := inprocess.New(limits)
 			t.Cleanup(func() {
 				if err := s.Close(); err != nil {
 					t.Errorf("Close: %v", err)
@@ -54,7 +55,8 @@ func (m *machine) harness() Harness {
 			}
 		}
 	}
-	return Harness{Unit: testUnit, Slack: testUnit / 3, New: env(0), Limited: env(MaxPools)}
+	return Harness{Unit: testUnit, Slack: testUnit / 3, New: env(inprocess.Options{}),
+		Limited: env(inprocess.Options{MaxPools: MaxPools, MaxLeases: MaxLeases, MaxWaiters: MaxWaiters})}
 }
 
 // always is a machine that stalls for d each time.

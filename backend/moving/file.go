@@ -179,7 +179,7 @@ func (f *File) read(use func(Record) error) error {
 		return fmt.Errorf("%w: its first line is not that of one", ErrFile)
 	}
 	if f.Header.Format != Format && f.Header.Format != firstFormat {
-		return fmt.Errorf("%w: it has the format %d, and this version of the program reads %d", ErrFile, f.Header.Format, Format)
+		return fmt.Errorf("%w: it has the format %d, and this version of the program reads those up to %d", ErrFile, f.Header.Format, Format)
 	}
 	var seen Totals
 	for number := 2; ; number++ {
