@@ -20,9 +20,10 @@ import (
 // fixedEnv is a session that knows nothing.
 type fixedEnv struct{ calls int }
 
-func (e *fixedEnv) Call(*sqlfuncs.Function, []datum.Datum) (sqlfuncs.Row, error) {
+func (e *fixedEnv) Call(_ *sqlfuncs.Function, _ []datum.Datum, row *sqlfuncs.Row) error {
 	e.calls++
-	return sqlfuncs.Row{datum.OfBool(true), datum.OfText("k"), datum.OfInt(1), datum.OfInt(2)}, nil
+	*row = sqlfuncs.Row{datum.OfBool(true), datum.OfText("k"), datum.OfInt(1), datum.OfInt(2)}
+	return nil
 }
 func (*fixedEnv) Rows(*sqlfuncs.Function, []datum.Datum) ([]sqlfuncs.Row, error) { return nil, nil }
 func (*fixedEnv) Info(plan.InfoKind) datum.Datum                                 { return datum.OfText("x") }

@@ -82,7 +82,7 @@ type Function struct {
 	index int // in Functions
 	// jsonOrder lists the columns as jsonb sorts its keys.
 	jsonOrder []int
-	eval      func(ctx context.Context, c call) (Row, error)
+	eval      func(ctx context.Context, c call) error
 	list      func(ctx context.Context, c call) ([]Row, error) // of a Set, instead of eval
 	effect    effect
 }

@@ -24,36 +24,36 @@ func (c call) proof(token int) backend.Proof {
 	return backend.Proof{Token: c.args[token].Int, User: c.caller.User}
 }
 
-func acquire(ctx context.Context, c call) (Row, error) {
+func acquire(ctx context.Context, c call) error {
 	key := c.args[0]
 	grant, err := c.service.backend.Acquire(ctx, c.caller.Scope, key.Str, backend.Request{TTL: c.ttl(1), Wait: c.wait(2), User: c.caller.User})
 	if err != nil {
-		return Row{}, err
+		return err
 	}
-	return leaseRow(key, grant), nil
+	return c.tellLease(key, grant)
 }
 
-// leaseRow tells of a lease that was granted, or not.
-func leaseRow(key datum.Datum, g backend.Grant) Row {
+// tellLease tells of a lease that was granted, or not.
+func (c call) tellLease(key datum.Datum, g backend.Grant) error {
 	if !g.Acquired {
-		return Row{datum.OfBool(false), key, datum.Null, datum.Null}
+		return c.tell(datum.OfBool(false), key, datum.Null, datum.Null)
 	}
-	return Row{datum.OfBool(true), key, datum.OfInt(g.Token), datum.OfInt(g.ExpiresAt.UnixMilli())}
+	return c.tell(datum.OfBool(true), key, datum.OfInt(g.Token), datum.OfInt(g.ExpiresAt.UnixMilli()))
 }
 
-func acquireFirst(ctx context.Context, c call) (Row, error) {
+func acquireFirst(ctx context.Context, c call) error {
 	keys, err := c.names(0)
 	if err != nil {
-		return Row{}, err
+		return err
 	}
 	key, grant, err := c.service.backend.AcquireFirst(ctx, c.caller.Scope, keys, backend.Request{TTL: c.ttl(1), User: c.caller.User})
 	switch {
 	case err != nil:
-		return Row{}, translate(ctx, c.fn, []datum.Datum{datum.OfText(key)}, err)
+		return translate(ctx, c.fn, []datum.Datum{datum.OfText(key)}, err)
 	case !grant.Acquired:
-		return leaseRow(datum.Null, grant), nil
+		return c.tellLease(datum.Null, grant)
 	}
-	return leaseRow(datum.OfText(key), grant), nil
+	return c.tellLease(datum.OfText(key), grant)
 }
 
 // names reads a list of keys.
@@ -84,24 +84,29 @@ func (c call) names(arg int) ([]string, error) {
 	return names, nil
 }
 
-func release(ctx context.Context, c call) (Row, error) {
+func release(ctx context.Context, c call) error {
 	released, err := c.service.backend.Release(ctx, c.caller.Scope, c.args[0].Str, c.proof(1))
-	return Row{datum.OfBool(released)}, err
+	if err != nil {
+		return err
+	}
+	return c.tell(datum.OfBool(released))
 }
 
-func renew(ctx context.Context, c call) (Row, error) {
+func renew(ctx context.Context, c call) error {
 	renewed, err := c.service.backend.Renew(ctx, c.caller.Scope, c.args[0].Str, c.proof(1), c.ttl(2))
-	return Row{datum.OfBool(renewed)}, err
+	if err != nil {
+		return err
+	}
+	return c.tell(datum.OfBool(renewed))
 }
 
-func look(ctx context.Context, c call) (Row, error) {
+func look(ctx context.Context, c call) error {
 	lease, held, err := c.service.backend.Look(ctx, c.caller.Scope, c.args[0].Str)
 	if err != nil {
-		return Row{}, err
+		return err
 	}
-	row := Row{datum.OfBool(held)}
-	copy(row[1:], c.lockRow(lease, held))
-	return row, nil
+	copy(c.row[1:], c.lockRow(lease, held))
+	return c.tell(datum.OfBool(held))
 }
 
 func locks(ctx context.Context, c call) ([]Row, error) {
@@ -138,21 +143,21 @@ func (c call) lockRow(l backend.Lease, held bool) []datum.Datum {
 	return []datum.Datum{key, holder, token, acquiredAt, datum.OfTime(l.ExpiresAt), waiters, datum.OfText("lease")}
 }
 
-func evict(ctx context.Context, c call) (Row, error) {
+func evict(ctx context.Context, c call) error {
 	key := c.args[0]
 	l, held, err := c.service.backend.Evict(ctx, c.caller.Scope, key.Str)
 	if err != nil {
-		return Row{}, err
+		return err
 	}
 	c.logged("key", key.Str, "released", held, "holder", l.User, "token", l.Token)
 	if !held {
-		return Row{datum.OfBool(false), key, datum.Null, datum.Null}, nil
+		return c.tell(datum.OfBool(false), key, datum.Null, datum.Null)
 	}
-	row := Row{datum.OfBool(true), key, datum.OfText(l.User), datum.OfInt(l.Token)}
+	holder := datum.OfText(l.User)
 	if l.User == "" {
-		row[2] = datum.Null
+		holder = datum.Null
 	}
-	return row, nil
+	return c.tell(datum.OfBool(true), key, holder, datum.OfInt(l.Token))
 }
 
 // logged tells the log what an administrator has done. Of all calls only these name what they

@@ -7,27 +7,32 @@ import (
 	"raisinproxy/sqlfuncs/datum"
 )
 
-func claim(ctx context.Context, c call) (Row, error) {
+func claim(ctx context.Context, c call) error {
 	claimed, err := c.service.backend.Claim(ctx, c.caller.Scope, c.args[0].Str, c.args[1].Int, c.args[2].Int)
-	return Row{datum.OfBool(claimed.Claimed), datum.OfInt(claimed.Remaining)}, err
+	if err != nil {
+		return err
+	}
+	return c.tell(datum.OfBool(claimed.Claimed), datum.OfInt(claimed.Remaining))
 }
 
-func restock(ctx context.Context, c call) (Row, error) {
+func restock(ctx context.Context, c call) error {
 	remaining, err := c.service.backend.Restock(ctx, c.caller.Scope, c.args[0].Str, c.args[1].Int)
-	return Row{datum.OfInt(remaining)}, err
+	if err != nil {
+		return err
+	}
+	return c.tell(datum.OfInt(remaining))
 }
 
-func count(ctx context.Context, c call) (Row, error) {
+func count(ctx context.Context, c call) error {
 	pool, found, err := c.service.backend.Count(ctx, c.caller.Scope, c.args[0].Str)
 	if err != nil {
-		return Row{}, err
+		return err
 	}
 	if !found {
-		return Row{datum.OfBool(false), c.args[0], datum.Null, datum.Null, datum.Null}, nil
+		return c.tell(datum.OfBool(false), c.args[0], datum.Null, datum.Null, datum.Null)
 	}
-	row := Row{datum.OfBool(true)}
-	copy(row[1:], poolRow(pool))
-	return row, nil
+	copy(c.row[1:], poolRow(pool))
+	return c.tell(datum.OfBool(true))
 }
 
 func pools(ctx context.Context, c call) ([]Row, error) {
@@ -55,25 +60,25 @@ func capacityOf(p backend.Pool) datum.Datum {
 	return datum.OfInt(p.Capacity)
 }
 
-func setPool(ctx context.Context, c call) (Row, error) {
+func setPool(ctx context.Context, c call) error {
 	to := backend.Pool{Name: c.args[0].Str, Capacity: c.args[1].Int, Remaining: c.args[2].Int}
 	before, found, err := c.service.backend.SetPool(ctx, c.caller.Scope, to)
 	if err != nil {
-		return Row{}, err
+		return err
 	}
 	c.logged("pool", to.Name, "found", found, "capacity_before", before.Capacity, "remaining_before", before.Remaining,
 		"capacity", to.Capacity, "remaining", to.Remaining)
 	if !found {
-		return Row{c.args[0], datum.Null, datum.Null}, nil
+		return c.tell(c.args[0], datum.Null, datum.Null)
 	}
-	return Row{c.args[0], capacityOf(before), datum.OfInt(before.Remaining)}, nil
+	return c.tell(c.args[0], capacityOf(before), datum.OfInt(before.Remaining))
 }
 
-func dropPool(ctx context.Context, c call) (Row, error) {
+func dropPool(ctx context.Context, c call) error {
 	dropped, err := c.service.backend.DropPool(ctx, c.caller.Scope, c.args[0].Str)
 	if err != nil {
-		return Row{}, err
+		return err
 	}
 	c.logged("pool", c.args[0].Str, "dropped", dropped)
-	return Row{datum.OfBool(dropped)}, nil
+	return c.tell(datum.OfBool(dropped))
 }

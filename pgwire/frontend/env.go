@@ -24,20 +24,19 @@ import (
 var _ plan.Env = (*Session)(nil)
 
 // Call evaluates one call.
-func (s *Session) Call(f *sqlfuncs.Function, args []datum.Datum) (sqlfuncs.Row, error) {
+func (s *Session) Call(f *sqlfuncs.Function, args []datum.Datum, row *sqlfuncs.Row) error {
 	ctx, done, err := s.beforeCall()
 	if err != nil {
-		return sqlfuncs.Row{}, err
+		return err
 	}
 	defer done()
-	row, err := s.Env.Functions.Call(ctx, &s.Caller, f, args, s.notify)
-	if err != nil {
-		return row, err
+	if err := s.Env.Functions.CallInto(ctx, row, &s.Caller, f, args, s.notify); err != nil {
+		return err
 	}
-	if e, ok := sqlfuncs.EffectOf(&s.Caller, f, args, &row); ok {
+	if e, ok := sqlfuncs.EffectOf(&s.Caller, f, args, row); ok {
 		s.Unit.note(e)
 	}
-	return row, nil
+	return nil
 }
 
 // Rows evaluates one call of a function that returns a set. It changes nothing that could be

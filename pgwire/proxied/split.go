@@ -125,8 +125,8 @@ func (s *session) rowsOf(f *sqlfuncs.Function, args []datum.Datum) ([]sqlfuncs.R
 	if f.Set {
 		return s.Rows(f, args)
 	}
-	row, err := s.Call(f, args)
-	return []sqlfuncs.Row{row}, err
+	rows := make([]sqlfuncs.Row, 1)
+	return rows, s.Call(f, args, &rows[0])
 }
 
 // beforehand is what is known of a statement before it runs.

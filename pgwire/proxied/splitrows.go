@@ -210,8 +210,7 @@ func (s *session) passRow(p *frontend.Portal, m *pgproto3.DataRow) error {
 				return err
 			}
 		}
-		var err error
-		if results[i], err = s.Call(call.Func, args); err != nil {
+		if err := s.Call(call.Func, args, &results[i]); err != nil {
 			return err
 		}
 	}

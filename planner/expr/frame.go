@@ -89,10 +89,9 @@ func (c *Call) Result(f *Frame) (*sqlfuncs.Row, error) {
 		args[i] = v
 	}
 	f.args = args
-	made, err := f.Env.Call(c.Func, f.args[:len(c.Args)])
-	if err != nil {
+	if err := f.Env.Call(c.Func, f.args[:len(c.Args)], row); err != nil {
 		return nil, err
 	}
-	*row, f.made[c.Index] = made, true
+	f.made[c.Index] = true
 	return row, nil
 }
