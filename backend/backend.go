@@ -42,6 +42,46 @@ type Grant struct {
 	ExpiresAt time.Time
 }
 
+// Request is what Acquire is asked for.
+type Request struct {
+	// TTL is the length of the lease, from its grant; at least 1 ms.
+	TTL time.Duration
+	// Wait is how long the call may wait in line for a lock that is held, from when
+	// it was made; 0 or less: it does not wait.
+	Wait time.Duration
+	// User is whom the lease belongs to. Nobody else can end or renew it.
+	User string
+}
+
+// Proof is what a holder shows to end or renew a lease.
+type Proof struct {
+	Token int64
+	User  string
+}
+
+// Lease is a lock as others see it.
+type Lease struct {
+	Key string
+	// User is the holder; "" for a lease of a version that did not keep its holders,
+	// which any user may end or renew.
+	User       string
+	Token      int64
+	AcquiredAt time.Time // by the wall clock; the zero time if no holder is kept
+	ExpiresAt  time.Time // by the wall clock, as in Grant
+	Waiters    int64     // how many calls stand in line for it
+}
+
+// UnknownCapacity is that of a pool of a version that did not keep it.
+const UnknownCapacity = -1
+
+// Pool is a pool as others see it.
+type Pool struct {
+	Name string
+	// Capacity is that of the claim that created it, or what an operator has set; or UnknownCapacity.
+	Capacity  int64
+	Remaining int64
+}
+
 // Claimed is the answer to Claim: whether all units were taken, and what
 // remains in the pool after the call.
 type Claimed struct {
@@ -57,15 +97,35 @@ type Claimed struct {
 // applied. ctx ends the call; what was applied by then is undone, or the error
 // wraps ErrInDoubt.
 type Locker interface {
-	// Acquire grants key for ttl unless a live lease exists. Leases are not
+	// Acquire grants key for r.TTL unless a live lease exists. Leases are not
 	// re-entrant: the holder is refused as anybody else is.
-	Acquire(ctx context.Context, scope Scope, key string, ttl time.Duration) (Grant, error)
-	// Release ends the lease and reports true if it still carried this token.
-	Release(ctx context.Context, scope Scope, key string, token int64) (bool, error)
+	//
+	// With r.Wait it stands in line for as long, and is granted the key in its turn:
+	// first come, first served, across all proxies of a store. A call that does not
+	// wait is refused while others stand in line. A wait that runs out is a false
+	// answer; one that ends while nothing is granted fails with ErrPaused. It fails
+	// with ErrTooManyWaiters if the line is full. A call whose ctx has ended holds nothing.
+	Acquire(ctx context.Context, scope Scope, key string, r Request) (Grant, error)
+	// AcquireFirst grants the first of the keys that is free, and for which nobody stands in
+	// line, and tells which that is. It takes at most one, and does not wait, whatever r.Wait says.
+	AcquireFirst(ctx context.Context, scope Scope, keys []string, r Request) (key string, g Grant, err error)
+	// Release ends the lease and reports true if it still carried this token and
+	// belongs to this user.
+	Release(ctx context.Context, scope Scope, key string, p Proof) (bool, error)
 	// Renew moves the end of the lease to now+ttl, never to an earlier time, and
-	// reports true if the lease still carried this token. It never revives a
-	// lease that is over.
-	Renew(ctx context.Context, scope Scope, key string, token int64, ttl time.Duration) (bool, error)
+	// reports true if the lease still carried this token and belongs to this user. It
+	// never revives a lease that is over.
+	Renew(ctx context.Context, scope Scope, key string, p Proof, ttl time.Duration) (bool, error)
+	// Look tells who holds the lock and how many stand in line for it. held is false if
+	// it is free; then only Key and Waiters are set.
+	Look(ctx context.Context, scope Scope, key string) (l Lease, held bool, err error)
+	// Leases tells of all locks of the scope that are held and whose keys begin with prefix,
+	// sorted by their keys. Each is told as it is at some moment of the call, and they are not all
+	// told of the same moment. It fails with ErrTooManyRows if there are more than most.
+	Leases(ctx context.Context, scope Scope, prefix string, most int) ([]Lease, error)
+	// Evict ends the lease of whoever holds the lock, for an operator, and tells which it was.
+	// held is false if the lock was free.
+	Evict(ctx context.Context, scope Scope, key string) (l Lease, held bool, err error)
 }
 
 // Inventory keeps counted pools. All methods are safe for concurrent use.
@@ -81,6 +141,16 @@ type Inventory interface {
 	// at the capacity. It fails with ErrNoPool for a pool that no claim has
 	// created, and with ErrCountOverflow beyond the range of int64.
 	Restock(ctx context.Context, scope Scope, pool string, n int64) (int64, error)
+	// Count tells what is in a pool; found is false if there is no such pool.
+	Count(ctx context.Context, scope Scope, pool string) (p Pool, found bool, err error)
+	// Pools tells of all pools of the scope whose names begin with prefix, as Leases does of locks.
+	Pools(ctx context.Context, scope Scope, prefix string, most int) ([]Pool, error)
+	// SetPool gives a pool these counts, for an operator, and tells what it had before. It makes
+	// the pool if there is none. It works where a loss of state has stopped Claim.
+	SetPool(ctx context.Context, scope Scope, p Pool) (before Pool, found bool, err error)
+	// DropPool forgets a pool, for an operator: the next claim on it creates it anew, with all its units.
+	// It reports false if there was none.
+	DropPool(ctx context.Context, scope Scope, pool string) (bool, error)
 }
 
 // Backend is a store of both kinds.
@@ -99,6 +169,12 @@ var (
 	ErrNoPool = errors.New("pool does not exist")
 	// ErrTooManyPools: the pool would be one more than its tenant may have. Nothing was created.
 	ErrTooManyPools = errors.New("too many pools")
+	// ErrTooManyLeases: the lease would be one more than its user may have. Nothing changed.
+	ErrTooManyLeases = errors.New("too many leases")
+	// ErrTooManyWaiters: the line for the lock is full. Nothing changed.
+	ErrTooManyWaiters = errors.New("too many calls wait for the lock")
+	// ErrTooManyRows: more was asked for than was to be told.
+	ErrTooManyRows = errors.New("too many rows")
 	// ErrCountOverflow: the count would leave the range of int64. Nothing changed.
 	ErrCountOverflow = errors.New("pool count out of range")
 	// ErrUnavailable: the store cannot be reached or refuses; certainly nothing

@@ -19,7 +19,7 @@ func TestEqualProcessIDs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := NewServer(Config{Config: login.Config{Policy: policy, Log: slog.New(slog.DiscardHandler)}, Functions: sqlfuncs.NewService(nil, 0), Upstream: &upstream.Server{}})
+	server, err := NewServer(Config{Config: login.Config{Policy: policy, Log: slog.New(slog.DiscardHandler)}, Functions: sqlfuncs.NewService(nil, sqlfuncs.Options{}), Upstream: &upstream.Server{}})
 	if err != nil {
 		t.Fatal(err)
 	}

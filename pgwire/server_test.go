@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -193,6 +194,47 @@ func TestShutdown(t *testing.T) {
 		}
 		<-ended
 	})
+	t.Run("in line, cut off", func(t *testing.T) {
+		for _, backend := range []string{"", "immediate"} {
+			server := startServer(t, map[string]string{"grace": "1ms", "backend": backend})
+			done := server.startWait(t)
+			server.shutdown(t)
+			wantShutdown(t, <-done)
+			if _, err := server.faulty.awaitLine("0"); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	t.Run("in line, finishing", func(t *testing.T) {
+		server := startServer(t, nil)
+		done := server.startWait(t)
+		ended := make(chan struct{})
+		go func() {
+			server.shutdown(t)
+			close(ended)
+		}()
+		server.clock.Advance(time.Minute) // the lease ends
+		if err := <-done; err != nil {
+			t.Errorf("the waiting call was cut off: %v", err)
+		}
+		<-ended
+	})
+}
+
+// startWait starts a call that waits in line for a lock of another session's.
+func (s *testServer) startWait(t *testing.T) <-chan error {
+	t.Helper()
+	holder, waiter := connect(t, s.addr, "alice"), connect(t, s.addr, "bob")
+	mustExec(t, holder, "SELECT raisin_lock_acquire('k', 60000)")
+	done := make(chan error, 1)
+	go func() {
+		_, err := waiter.Exec(context.Background(), "SELECT raisin_lock_acquire('k', 60000, 300000)").ReadAll()
+		done <- err
+	}()
+	if _, err := s.faulty.awaitLine("1"); err != nil {
+		t.Fatal(err)
+	}
+	return done
 }
 
 func drainUntilError(conn *pgconn.PgConn) error {

@@ -14,6 +14,7 @@ import (
 	"math/big"
 	"net"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -167,7 +168,7 @@ func startServer(t testing.TB, options map[string]string) *testServer {
 	t.Helper()
 	s := &testServer{clock: &backendtest.Clock{}, log: &countingLog{Handler: slog.DiscardHandler}, counting: options["writes"] == "counted"}
 	store := newBackend(t, options["store"], inprocess.Options{Clock: s.clock})
-	s.faulty = &faultyBackend{Backend: store, waiting: make(chan struct{}, 1), step: make(chan struct{})}
+	s.faulty = &faultyBackend{Backend: store, line: store, waiting: make(chan struct{}, 1), step: make(chan struct{})}
 	var locks backend.Backend = s.faulty
 	if options["locks"] == "off" {
 		locks = nil
@@ -186,7 +187,7 @@ func startServer(t testing.TB, options map[string]string) *testServer {
 			TLS:        func() *tls.Config { return config },
 			RequireTLS: options["require_tls"] == "on",
 		},
-		Functions:       sqlfuncs.NewService(locks, maxTTL),
+		Functions:       sqlfuncs.NewService(locks, serviceOptions(options)),
 		Version:         "test",
 		Now:             s.clock.Wall,
 		ShutdownTimeout: 5 * time.Second,
@@ -231,6 +232,15 @@ func startServer(t testing.TB, options map[string]string) *testServer {
 	s.Server = server
 	s.serve(t)
 	return s
+}
+
+// serviceOptions are those of the service; admin=USER is its administrator.
+func serviceOptions(options map[string]string) sqlfuncs.Options {
+	o := sqlfuncs.Options{MaxTTL: maxTTL, MaxWait: maxTTL, MaxKeys: 100}
+	if admin := options["admin"]; admin != "" {
+		o.Administrators = []string{admin}
+	}
+	return o
 }
 
 // newBackend is a store in memory, or one on disk if kind is "durable".
@@ -314,6 +324,7 @@ func policy(t testing.TB, options map[string]string) *identity.Policy {
 // It is not immediate: calls may wait.
 type faultyBackend struct {
 	backend.Backend
+	line    *inprocess.Store
 	waiting chan struct{}
 	step    chan struct{}
 
@@ -323,11 +334,14 @@ type faultyBackend struct {
 
 // fault handles the script command of that name: "stall" makes the next call wait
 // until it is cancelled, "slow" until the test lets it go on, and the names in
-// faults make it fail.
+// faults make it fail. "line 2" waits until so many calls are in line for locks.
 func (b *faultyBackend) fault(args []string) (string, error) {
 	if len(args) == 1 && args[0] == "waiting" {
 		<-b.waiting
 		return "a call waits", nil
+	}
+	if len(args) == 2 && args[0] == "line" {
+		return b.awaitLine(args[1])
 	}
 	if len(args) != 1 || args[0] != "stall" && args[0] != "slow" && args[0] != "panic" && faults[args[0]] == nil {
 		return "", fmt.Errorf("unknown fault %q", args)
@@ -336,6 +350,23 @@ func (b *faultyBackend) fault(args []string) (string, error) {
 	defer b.mu.Unlock()
 	b.next = args[0]
 	return "", nil
+}
+
+func (b *faultyBackend) awaitLine(length string) (string, error) {
+	want, err := strconv.ParseInt(length, 10, 64)
+	if err != nil {
+		return "", err
+	}
+	look := time.NewTicker(time.Millisecond)
+	defer look.Stop()
+	for range 10_000 {
+		if _, waiters := b.line.Held(); waiters == want {
+			return length + " in line", nil
+		}
+		<-look.C
+	}
+	_, waiters := b.line.Held()
+	return "", fmt.Errorf("%d calls are in line, not %d", waiters, want)
 }
 
 func (b *faultyBackend) arm(t testing.TB, fault string) {
@@ -377,11 +408,11 @@ func (b *faultyBackend) meet(ctx context.Context) error {
 	return faults[next]
 }
 
-func (b *faultyBackend) Acquire(ctx context.Context, scope backend.Scope, key string, ttl time.Duration) (backend.Grant, error) {
+func (b *faultyBackend) Acquire(ctx context.Context, scope backend.Scope, key string, r backend.Request) (backend.Grant, error) {
 	if err := b.meet(ctx); err != nil {
 		return backend.Grant{}, err
 	}
-	return b.Backend.Acquire(ctx, scope, key, ttl)
+	return b.Backend.Acquire(ctx, scope, key, r)
 }
 
 func (b *faultyBackend) Claim(ctx context.Context, scope backend.Scope, pool string, n, capacity int64) (backend.Claimed, error) {

@@ -79,7 +79,7 @@ func (p *Planner) plan(text *sqltext.Text, o plan.Options) *plan.Script {
 	for i := range parsed.Statements {
 		ps := &parsed.Statements[i]
 		st := local.Compile(parsed, i, characters, o, !p.cfg.Upstream)
-		if p.cfg.Upstream && st.Mentions && !answeredHere(st) {
+		if p.cfg.Upstream && (st.Mentions && !answeredHere(st) || rewrite.ReadsViews(ps.Node)) {
 			if rewritten := rewrite.Rewrite(parsed, i, o); rewritten != nil {
 				st = rewritten
 				st.Mentions = true

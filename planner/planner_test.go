@@ -20,15 +20,17 @@ import (
 // fixedEnv is a session that knows nothing.
 type fixedEnv struct{ calls int }
 
-func (e *fixedEnv) Call(*sqlfuncs.Function, []datum.Datum) (sqlfuncs.Row, error) {
+func (e *fixedEnv) Call(_ *sqlfuncs.Function, _ []datum.Datum, row *sqlfuncs.Row) error {
 	e.calls++
-	return sqlfuncs.Row{datum.OfBool(true), datum.OfText("k"), datum.OfInt(1), datum.OfInt(2)}, nil
+	*row = sqlfuncs.Row{datum.OfBool(true), datum.OfText("k"), datum.OfInt(1), datum.OfInt(2)}
+	return nil
 }
-func (*fixedEnv) Info(plan.InfoKind) datum.Datum                     { return datum.OfText("x") }
-func (*fixedEnv) Now(plan.TimeKind) time.Time                        { return time.UnixMicro(0) }
-func (*fixedEnv) Setting(string) (string, bool)                      { return "", false }
-func (*fixedEnv) Settings() []catalog.Setting                        { return nil }
-func (*fixedEnv) SetSetting(_, value string, _ bool) (string, error) { return value, nil }
+func (*fixedEnv) Rows(*sqlfuncs.Function, []datum.Datum) ([]sqlfuncs.Row, error) { return nil, nil }
+func (*fixedEnv) Info(plan.InfoKind) datum.Datum                                 { return datum.OfText("x") }
+func (*fixedEnv) Now(plan.TimeKind) time.Time                                    { return time.UnixMicro(0) }
+func (*fixedEnv) Setting(string) (string, bool)                                  { return "", false }
+func (*fixedEnv) Settings() []catalog.Setting                                    { return nil }
+func (*fixedEnv) SetSetting(_, value string, _ bool) (string, error)             { return value, nil }
 
 // TestCacheIsBounded: however many texts are planned, the cache stays within its
 // bytes, and a text that is used all the time is not forgotten.

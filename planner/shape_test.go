@@ -22,9 +22,9 @@ type recorder struct {
 	calls []string
 }
 
-func (r *recorder) Call(f *sqlfuncs.Function, args []datum.Datum) (sqlfuncs.Row, error) {
+func (r *recorder) Call(f *sqlfuncs.Function, args []datum.Datum, row *sqlfuncs.Row) error {
 	r.calls = append(r.calls, fmt.Sprintf("%s%v", f.Name, args))
-	return r.fixedEnv.Call(f, args)
+	return r.fixedEnv.Call(f, args, row)
 }
 
 // execution is all that a client sees of a text.

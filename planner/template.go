@@ -17,6 +17,8 @@ type template struct {
 	script *plan.Script
 	slots  []slot
 	count  int // of the literals
+	// calls are those of the statement, if literals say whether one of them waits in line.
+	calls []*expr.Call
 	// start and tail are how many bytes of a text stand before and after its statement.
 	start, tail int
 }
@@ -59,6 +61,9 @@ func (t *template) fill(text string, literals []sqltext.Literal) (script *plan.S
 	f.script.Statements = f.statements[:]
 	f.statement.Text = text[t.start : len(text)-t.tail]
 	f.statement.Literals = values
+	if t.calls != nil {
+		f.statement.Waits = local.Waits(t.calls, values)
+	}
 	return &f.script, true
 }
 
@@ -133,5 +138,9 @@ func newTemplate(s *plan.Script, text string, literals []sqltext.Literal) *templ
 		k.Slot = i + 1
 	}
 	start := pgparse.ByteOffset(text, st.Start)
-	return &template{script: s, slots: slots, count: len(literals), start: start, tail: len(text) - start - len(st.Text)}
+	t := &template{script: s, slots: slots, count: len(literals), start: start, tail: len(text) - start - len(st.Text)}
+	if local.Waits(query.Calls, nil) != nil {
+		t.calls = query.Calls
+	}
+	return t
 }

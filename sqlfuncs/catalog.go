@@ -5,15 +5,18 @@
 //
 //	catalog.go   the functions: names, arguments, results, bounds
 //	service.go   Service, which evaluates a call; what errors of a backend mean in SQL
+//	locks.go     what the functions of locks do; pools.go, those of pools
 //	effect.go    Effect: what a call changed, and how it is given back
-//	leases.go    how many live leases each user may have
+//	counts.go    what calls came to, for whoever watches the server
 package sqlfuncs
 
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"raisinproxy/sqlfuncs/datum"
 )
@@ -21,12 +24,31 @@ import (
 // Arg is one declared argument and the bounds of its values.
 type Arg struct {
 	Name string
-	Type datum.Type // text or bigint
-	// Min is the smallest allowed value of a bigint.
-	Min int64
-	// isTTL marks a lease length in milliseconds, which the server caps.
-	isTTL bool
+	Type datum.Type // text, bigint or text[]
+	// Min and Max are the smallest and the largest allowed value of a bigint.
+	Min, Max int64
+	// Default is what a call has that leaves the argument out; nil: it has to be there.
+	Default *datum.Datum
+	// mayBeEmpty marks a text that has no bytes in some calls: a prefix.
+	mayBeEmpty bool
+	// isWait marks how long a call may wait in line, in milliseconds.
+	isWait bool
 }
+
+// DefaultSQL is the default value as PostgreSQL writes it in a declaration; "" if there is none.
+func (a *Arg) DefaultSQL() string {
+	switch {
+	case a.Default == nil:
+		return ""
+	case a.Type == datum.Text:
+		return "'" + strings.ReplaceAll(a.Default.Str, "'", "''") + "'::text"
+	}
+	return string(datum.AppendText(nil, a.Type, *a.Default, nil))
+}
+
+// MayWait says whether the value makes a call wait in line that can have its turn at once
+// otherwise.
+func (a *Arg) MayWait(v datum.Datum) bool { return a.isWait && (v.Null || v.Int > 0) }
 
 // Column is one column of a function's result in FROM.
 type Column struct {
@@ -35,10 +57,9 @@ type Column struct {
 }
 
 // MaxColumns is the largest number of columns that a function returns.
-const MaxColumns = 4
+const MaxColumns = 9
 
-// Row is the one row that a call returns, in the order of the function's
-// columns.
+// Row is one row that a call returns, in the order of the function's columns.
 type Row [MaxColumns]datum.Datum
 
 // Function describes one function. It is immutable and shared.
@@ -51,15 +72,59 @@ type Function struct {
 	// Scalar is the result's type when the call stands in an expression: jsonb
 	// for a function of several columns, else the type of its only column.
 	Scalar datum.Type
+	// Set says that a call returns any number of rows (Service.Rows) and stands in FROM only.
+	Set bool
+	// Admin says that only administrators may call it.
+	Admin bool
+	// Once says that no statement calls it for each of its rows.
+	Once bool
 
+	index int // in Functions
 	// jsonOrder lists the columns as jsonb sorts its keys.
 	jsonOrder []int
-	eval      func(ctx context.Context, c call) (Row, error)
+	eval      func(ctx context.Context, c call) error
+	list      func(ctx context.Context, c call) ([]Row, error) // of a Set, instead of eval
 	effect    effect
 }
 
+// answers says whether the first column tells if a call did what it is for.
+func (f *Function) answers() bool { return f.Columns[0].Type == datum.Bool }
+
+// Reads says that calls change nothing, so that it does not matter how often one runs.
+func (f *Function) Reads() bool { return f.effect.describe == nil }
+
 // Functions is the catalogue, sorted by name.
 var Functions = []*Function{
+	{
+		Name:    "raisin_admin_inventory_drop",
+		Comment: "Forgets a pool, so that the next claim creates it anew; for administrators.",
+		Args:    []Arg{textArg("pool")},
+		Columns: []Column{{"raisin_admin_inventory_drop", datum.Bool}},
+		Admin:   true,
+		Once:    true,
+		eval:    dropPool,
+		effect:  dropsPool,
+	},
+	{
+		Name:    "raisin_admin_inventory_set",
+		Comment: "Sets a pool's capacity and remaining units, and returns what they were before; for administrators.",
+		Args:    []Arg{textArg("pool"), bigintArg("capacity", 0), bigintArg("remaining", 0)},
+		Columns: []Column{{"pool", datum.Text}, {"capacity", datum.Int8}, {"remaining", datum.Int8}},
+		Admin:   true,
+		Once:    true,
+		eval:    setPool,
+		effect:  setsPool,
+	},
+	{
+		Name:    "raisin_admin_lock_release",
+		Comment: "Ends the lease of whoever holds a lock, and returns whose it was; for administrators.",
+		Args:    []Arg{textArg("key")},
+		Columns: []Column{{"released", datum.Bool}, {"key", datum.Text}, {"holder", datum.Text}, {"token", datum.Int8}},
+		Admin:   true,
+		Once:    true,
+		eval:    evict,
+		effect:  evictsLease,
+	},
 	{
 		Name:    "raisin_inventory_claim",
 		Comment: "Takes n units from a pool, all or nothing; the first claim creates the pool with capacity units.",
@@ -67,6 +132,21 @@ var Functions = []*Function{
 		Columns: []Column{{"claimed", datum.Bool}, {"remaining", datum.Int8}},
 		eval:    claim,
 		effect:  takesUnits,
+	},
+	{
+		Name:    "raisin_inventory_get",
+		Comment: "Returns what is in a pool.",
+		Args:    []Arg{textArg("pool")},
+		Columns: slices.Concat([]Column{{"found", datum.Bool}}, poolColumns),
+		eval:    count,
+	},
+	{
+		Name:    "raisin_inventory_pools",
+		Comment: "Returns the pools whose names begin with prefix; fails if there are more than max_rows.",
+		Args:    []Arg{prefixArg(), maxRowsArg()},
+		Columns: poolColumns,
+		Set:     true,
+		list:    pools,
 	},
 	{
 		Name:    "raisin_inventory_release",
@@ -78,16 +158,32 @@ var Functions = []*Function{
 	},
 	{
 		Name:    "raisin_lock_acquire",
-		Comment: "Takes a lease lock for ttl_ms milliseconds and returns its fencing token.",
-		Args:    []Arg{textArg("key"), ttlArg()},
-		Columns: []Column{{"acquired", datum.Bool}, {"key", datum.Text}, {"token", datum.Int8}, {"expires_at_ms", datum.Int8}},
+		Comment: "Takes a lease lock for ttl_ms milliseconds and returns its fencing token; waits in line for it up to wait_ms milliseconds.",
+		Args:    []Arg{textArg("key"), ttlArg(), waitArg()},
+		Columns: leaseColumns,
 		eval:    acquire,
 		effect:  takesLease,
 	},
 	{
+		Name:    "raisin_lock_acquire_first",
+		Comment: "Takes a lease lock on the first of the keys that is free, and returns which and its fencing token.",
+		Args:    []Arg{{Name: "keys", Type: datum.TextArray}, ttlArg()},
+		Columns: leaseColumns,
+		Once:    true,
+		eval:    acquireFirst,
+		effect:  takesFirstLease,
+	},
+	{
+		Name:    "raisin_lock_get",
+		Comment: "Returns who holds a lock, since when and until when, and how many wait for it; the token only to its holder and to administrators.",
+		Args:    []Arg{textArg("key")},
+		Columns: slices.Concat([]Column{{"held", datum.Bool}}, lockColumns),
+		eval:    look,
+	},
+	{
 		Name:    "raisin_lock_release",
 		Comment: "Ends a lease if it still carries this token.",
-		Args:    []Arg{textArg("key"), {Name: "token", Type: datum.Int8, Min: minInt64}},
+		Args:    []Arg{textArg("key"), bigintArg("token", math.MinInt64)},
 		Columns: []Column{{"raisin_lock_release", datum.Bool}},
 		eval:    release,
 		effect:  freesLease,
@@ -95,24 +191,67 @@ var Functions = []*Function{
 	{
 		Name:    "raisin_lock_renew",
 		Comment: "Extends a lease to ttl_ms milliseconds from now if it still carries this token.",
-		Args:    []Arg{textArg("key"), {Name: "token", Type: datum.Int8, Min: minInt64}, ttlArg()},
+		Args:    []Arg{textArg("key"), bigintArg("token", math.MinInt64), ttlArg()},
 		Columns: []Column{{"raisin_lock_renew", datum.Bool}},
 		eval:    renew,
 		effect:  extendsLease,
 	},
+	{
+		Name:    "raisin_locks",
+		Comment: "Returns the locks that are held and whose keys begin with prefix; fails if there are more than max_rows.",
+		Args:    []Arg{prefixArg(), maxRowsArg()},
+		Columns: slices.Concat(lockColumns, []Column{{"table_name", datum.Text}, {"id", datum.Text}}),
+		Set:     true,
+		list:    locks,
+	},
 }
 
-const minInt64 = -1 << 63
+var (
+	leaseColumns = []Column{{"acquired", datum.Bool}, {"key", datum.Text}, {"token", datum.Int8}, {"expires_at_ms", datum.Int8}}
+	lockColumns  = []Column{
+		{"key", datum.Text}, {"holder", datum.Text}, {"token", datum.Int8}, {"acquired_at", datum.Timestamptz},
+		{"expires_at", datum.Timestamptz}, {"waiters", datum.Int8}, {"kind", datum.Text},
+	}
+	poolColumns = []Column{{"pool", datum.Text}, {"capacity", datum.Int8}, {"remaining", datum.Int8}, {"reserved", datum.Int8}}
+)
 
-func textArg(name string) Arg                { return Arg{Name: name, Type: datum.Text} }
-func bigintArg(name string, least int64) Arg { return Arg{Name: name, Type: datum.Int8, Min: least} }
-func ttlArg() Arg                            { return Arg{Name: "ttl_ms", Type: datum.Int8, Min: 1, isTTL: true} }
+func textArg(name string) Arg { return Arg{Name: name, Type: datum.Text} }
+func ttlArg() Arg             { return bigintArg("ttl_ms", 1) }
+
+func bigintArg(name string, least int64) Arg {
+	return Arg{Name: name, Type: datum.Int8, Min: least, Max: math.MaxInt64}
+}
+
+func (a Arg) orElse(d datum.Datum) Arg {
+	a.Default = &d
+	return a
+}
+
+func waitArg() Arg {
+	a := bigintArg("wait_ms", 0).orElse(datum.OfInt(0))
+	a.isWait = true
+	return a
+}
+
+func prefixArg() Arg {
+	a := textArg("prefix").orElse(datum.OfText(""))
+	a.mayBeEmpty = true
+	return a
+}
+
+// maxRowsArg is how many rows a caller is ready for, and the server: it has them all in memory.
+func maxRowsArg() Arg {
+	a := bigintArg("max_rows", 1).orElse(datum.OfInt(10_000))
+	a.Max = 1_000_000
+	return a
+}
 
 // byName finds a function by its exact, folded name. It is complete before any
 // init function runs and only read afterwards.
 var byName = func() map[string]*Function {
 	m := make(map[string]*Function, len(Functions))
-	for _, f := range Functions {
+	for i, f := range Functions {
+		f.index = i
 		f.Scalar = datum.JSONB
 		if len(f.Columns) == 1 {
 			f.Scalar = f.Columns[0].Type
@@ -150,7 +289,7 @@ func (f *Function) AppendScalar(dst []byte, row *Row) []byte {
 		return datum.AppendText(dst, f.Scalar, row[0], nil)
 	}
 	order := f.jsonOrder
-	if !row[0].Bool() {
+	if f.answers() && !row[0].Bool() {
 		order = []int{0}
 	}
 	dst = append(dst, '{')
@@ -173,6 +312,8 @@ func appendJSONValue(dst []byte, t datum.Type, d datum.Datum) []byte {
 		return strconv.AppendBool(dst, d.Bool())
 	case t == datum.Int8:
 		return strconv.AppendInt(dst, d.Int, 10)
+	case t == datum.Timestamptz:
+		return AppendJSONString(dst, d.Time().UTC().Format("2006-01-02T15:04:05.999999-07:00"))
 	}
 	return AppendJSONString(dst, d.Str)
 }
@@ -209,10 +350,15 @@ func AppendJSONString(dst []byte, s string) []byte {
 // FieldText is the text of one field of a call's JSON: as ->> gives it, or as ->
 // does if quoted is set. The column must not be NULL.
 func (f *Function) FieldText(row *Row, column int, quoted bool) string {
-	if t := f.Columns[column].Type; t == datum.Text && !quoted {
+	text := string(appendJSONValue(nil, f.Columns[column].Type, row[column]))
+	switch t := f.Columns[column].Type; {
+	case quoted:
+	case t == datum.Text:
 		return row[column].Str
+	case t == datum.Timestamptz:
+		return text[1 : len(text)-1] // a time has nothing that is escaped
 	}
-	return string(appendJSONValue(nil, f.Columns[column].Type, row[column]))
+	return text
 }
 
 // ArgIndex finds an argument by its name; -1 if there is none.

@@ -15,6 +15,7 @@ import (
 type Effect struct {
 	fn    *Function
 	scope backend.Scope
+	user  string
 	name  string // of the key or the pool
 	// amount is the token of a lease, or a number of units.
 	amount int64
@@ -22,8 +23,10 @@ type Effect struct {
 
 // effect describes what a call of a function changes.
 type effect struct {
-	// amount is the column of the row, or else the argument, that says how much.
+	// column of the row, or else the argument, that says how much; none: it is no number.
 	column, arg int
+	// nameFrom is the column that has the name; none: the first argument has it.
+	nameFrom int
 	// undo gives back what was taken; nil: it cannot be.
 	undo func(ctx context.Context, b backend.Backend, e *Effect) error
 	// describe names it for people.
@@ -33,12 +36,18 @@ type effect struct {
 const none = -1
 
 var (
-	takesLease   = effect{column: 2, arg: none, undo: releaseLease, describe: lease("lock")}
-	freesLease   = effect{column: none, arg: 1, describe: lease("the release of lock")}
-	extendsLease = effect{column: none, arg: 1, describe: lease("the renewal of lock")}
-	takesUnits   = effect{column: none, arg: 1, undo: restockUnits, describe: units("of")}
-	givesUnits   = effect{column: none, arg: 1, describe: units("released to")}
+	takesLease      = effect{column: 2, arg: none, nameFrom: none, undo: releaseLease, describe: lease("lock")}
+	takesFirstLease = effect{column: 2, arg: none, nameFrom: 1, undo: releaseLease, describe: lease("lock")}
+	freesLease      = effect{column: none, arg: 1, nameFrom: none, describe: lease("the release of lock")}
+	extendsLease    = effect{column: none, arg: 1, nameFrom: none, describe: lease("the renewal of lock")}
+	takesUnits      = effect{column: none, arg: 1, nameFrom: none, undo: restockUnits, describe: units("of")}
+	givesUnits      = effect{column: none, arg: 1, nameFrom: none, describe: units("released to")}
+	evictsLease     = effect{column: 3, arg: none, nameFrom: none, describe: lease("the release of lock")}
+	setsPool        = effect{column: none, arg: 2, nameFrom: none, describe: units("set for")}
+	dropsPool       = effect{column: none, arg: none, nameFrom: none, describe: theDropOf}
 )
+
+func theDropOf(pool string, _ int64) string { return fmt.Sprintf("the drop of pool %q", pool) }
 
 func lease(what string) func(name string, amount int64) string {
 	return func(key string, token int64) string { return fmt.Sprintf("%s %q with token %d", what, key, token) }
@@ -57,13 +66,17 @@ func units(from string) func(name string, amount int64) string {
 // EffectOf is what a call did that answered with this row; ok is false if it changed
 // nothing. It keeps the name among args.
 func EffectOf(c *Caller, f *Function, args []datum.Datum, row *Row) (e Effect, ok bool) {
-	if f.Columns[0].Type == datum.Bool && !row[0].Bool() {
+	if f.Reads() || f.answers() && !row[0].Bool() {
 		return Effect{}, false
 	}
-	e = Effect{fn: f, scope: c.Scope, name: args[0].Str}
-	if f.effect.column != none {
+	e = Effect{fn: f, scope: c.Scope, user: c.User, name: args[0].Str}
+	if f.effect.nameFrom != none {
+		e.name = row[f.effect.nameFrom].Str
+	}
+	switch {
+	case f.effect.column != none:
 		e.amount = row[f.effect.column].Int
-	} else {
+	case f.effect.arg != none:
 		e.amount = args[f.effect.arg].Int
 	}
 	return e, true
@@ -88,7 +101,7 @@ func (s *Service) Undo(ctx context.Context, e *Effect) error {
 }
 
 func releaseLease(ctx context.Context, b backend.Backend, e *Effect) error {
-	_, err := b.Release(ctx, e.scope, e.name, e.amount)
+	_, err := b.Release(ctx, e.scope, e.name, backend.Proof{Token: e.amount, User: e.user})
 	return err
 }
 

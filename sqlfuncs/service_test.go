@@ -20,8 +20,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // recorder is a backend that notes what reaches it.
 type recorder struct {
-	calls []string
-	err   error
+	calls  []string
+	leases []backend.Lease
+	err    error
 }
 
 func (r *recorder) note(format string, args ...any) error {
@@ -29,16 +30,25 @@ func (r *recorder) note(format string, args ...any) error {
 	return r.err
 }
 
-func (r *recorder) Acquire(_ context.Context, s backend.Scope, key string, ttl time.Duration) (backend.Grant, error) {
-	return backend.Grant{Acquired: true, Token: 7, ExpiresAt: time.UnixMilli(99)}, r.note("acquire %v %s %v", s, key, ttl)
+func (r *recorder) Acquire(_ context.Context, s backend.Scope, key string, q backend.Request) (backend.Grant, error) {
+	return backend.Grant{Acquired: true, Token: 7, ExpiresAt: time.UnixMilli(99)}, r.note("acquire %v %s %v", s, key, q)
 }
 
-func (r *recorder) Release(_ context.Context, s backend.Scope, key string, token int64) (bool, error) {
-	return true, r.note("release %v %s %d", s, key, token)
+func (r *recorder) Release(_ context.Context, s backend.Scope, key string, p backend.Proof) (bool, error) {
+	return true, r.note("release %v %s %v", s, key, p)
 }
 
-func (r *recorder) Renew(_ context.Context, s backend.Scope, key string, token int64, ttl time.Duration) (bool, error) {
-	return true, r.note("renew %v %s %d %v", s, key, token, ttl)
+func (r *recorder) Renew(_ context.Context, s backend.Scope, key string, p backend.Proof, ttl time.Duration) (bool, error) {
+	return true, r.note("renew %v %s %v %v", s, key, p, ttl)
+}
+
+func (r *recorder) Look(_ context.Context, s backend.Scope, key string) (backend.Lease, bool, error) {
+	for _, l := range r.leases {
+		if l.Key == key {
+			return l, true, r.note("look %v %s", s, key)
+		}
+	}
+	return backend.Lease{Key: key, Waiters: 1}, false, r.note("look %v %s", s, key)
 }
 
 func (r *recorder) Claim(_ context.Context, s backend.Scope, pool string, n, capacity int64) (backend.Claimed, error) {
@@ -49,6 +59,34 @@ func (r *recorder) Restock(_ context.Context, s backend.Scope, pool string, n in
 	return n, r.note("restock %v %s %d", s, pool, n)
 }
 
+func (r *recorder) AcquireFirst(_ context.Context, s backend.Scope, keys []string, q backend.Request) (string, backend.Grant, error) {
+	return keys[0], backend.Grant{Acquired: true, Token: 7, ExpiresAt: time.UnixMilli(99)}, r.note("acquire first %v %q %v", s, keys, q)
+}
+
+func (r *recorder) Leases(_ context.Context, s backend.Scope, prefix string, most int) ([]backend.Lease, error) {
+	return r.leases, r.note("leases %v %s %d", s, prefix, most)
+}
+
+func (r *recorder) Evict(_ context.Context, s backend.Scope, key string) (backend.Lease, bool, error) {
+	return backend.Lease{Key: key, User: "bob", Token: 7}, true, r.note("evict %v %s", s, key)
+}
+
+func (r *recorder) Count(_ context.Context, s backend.Scope, pool string) (backend.Pool, bool, error) {
+	return backend.Pool{Name: pool, Capacity: 10, Remaining: 3}, true, r.note("count %v %s", s, pool)
+}
+
+func (r *recorder) Pools(_ context.Context, s backend.Scope, prefix string, most int) ([]backend.Pool, error) {
+	return []backend.Pool{{Name: "p", Capacity: backend.UnknownCapacity, Remaining: 3}}, r.note("pools %v %s %d", s, prefix, most)
+}
+
+func (r *recorder) SetPool(_ context.Context, s backend.Scope, p backend.Pool) (backend.Pool, bool, error) {
+	return backend.Pool{Name: p.Name, Capacity: 10, Remaining: 3}, true, r.note("set pool %v %v", s, p)
+}
+
+func (r *recorder) DropPool(_ context.Context, s backend.Scope, pool string) (bool, error) {
+	return true, r.note("drop pool %v %s", s, pool)
+}
+
 func (r *recorder) Close() error { return nil }
 
 // goodArgs are valid arguments of a function.
@@ -56,8 +94,11 @@ func goodArgs(f *sqlfuncs.Function) []datum.Datum {
 	args := make([]datum.Datum, len(f.Args))
 	for i, a := range f.Args {
 		args[i] = datum.OfInt(5)
-		if a.Type == datum.Text {
+		switch a.Type {
+		case datum.Text:
 			args[i] = datum.OfText("name")
+		case datum.TextArray:
+			args[i] = datum.OfText("{name}")
 		}
 	}
 	return args
@@ -72,6 +113,29 @@ func code(err error) string {
 
 func ignore(*pgerr.Error) {}
 
+// called evaluates a call of any function.
+func called(ctx context.Context, s *sqlfuncs.Service, c *sqlfuncs.Caller, f *sqlfuncs.Function, args []datum.Datum) error {
+	if f.Set {
+		_, err := s.Rows(ctx, c, f, args, ignore)
+		return err
+	}
+	_, err := s.Call(ctx, c, f, args, ignore)
+	return err
+}
+
+// minute are options with limits of a minute, and with carol as the administrator.
+var minute = sqlfuncs.Options{MaxTTL: time.Minute, MaxWait: time.Minute, MaxKeys: 3, Administrators: []string{"carol", "anonymous", ""}}
+
+// rightful is somebody who may call a function.
+func rightful(f *sqlfuncs.Function) *sqlfuncs.Caller {
+	if f.Admin {
+		return &carol
+	}
+	return &alice
+}
+
+var carol = sqlfuncs.Caller{User: "carol", Scope: alice.Scope}
+
 var alice = sqlfuncs.Caller{User: "alice", Scope: backend.Scope{Tenant: "t", Repository: "r", Branch: "b"}}
 
 // TestNamedUserRule holds for every function of the catalogue, and comes before
@@ -83,12 +147,12 @@ func TestNamedUserRule(t *testing.T) {
 				store := &recorder{}
 				var service *sqlfuncs.Service
 				if b == nil {
-					service = sqlfuncs.NewService(nil, time.Minute)
+					service = sqlfuncs.NewService(nil, minute)
 				} else {
-					service = sqlfuncs.NewService(store, time.Minute)
+					service = sqlfuncs.NewService(store, minute)
 				}
 				caller := sqlfuncs.Caller{User: user}
-				_, err := service.Call(t.Context(), &caller, f, make([]datum.Datum, len(f.Args)), ignore)
+				err := called(t.Context(), service, &caller, f, make([]datum.Datum, len(f.Args)))
 				want := f.Name + " requires an authenticated, non-anonymous user"
 				if code(err) != "42501" || pgerr.From(err).Message != want {
 					t.Errorf("%s as %q: %v", f.Name, user, err)
@@ -101,17 +165,18 @@ func TestNamedUserRule(t *testing.T) {
 				}
 			}
 		}
-		service := sqlfuncs.NewService(&recorder{}, time.Minute)
-		if _, err := service.Call(t.Context(), &alice, f, goodArgs(f), ignore); err != nil {
-			t.Errorf("%s as alice: %v", f.Name, err)
+		service := sqlfuncs.NewService(&recorder{}, minute)
+		caller := rightful(f)
+		if err := called(t.Context(), service, caller, f, goodArgs(f)); err != nil {
+			t.Errorf("%s as %s: %v", f.Name, caller.User, err)
 		}
 	}
 }
 
 func TestDisabled(t *testing.T) {
-	service := sqlfuncs.NewService(nil, time.Minute)
+	service := sqlfuncs.NewService(nil, minute)
 	for _, f := range sqlfuncs.Functions {
-		_, err := service.Call(t.Context(), &alice, f, make([]datum.Datum, len(f.Args)), ignore)
+		err := called(t.Context(), service, rightful(f), f, make([]datum.Datum, len(f.Args)))
 		if code(err) != "55000" || pgerr.From(err).Message != "Locks subsystem disabled. Enable [locks] in server config." {
 			t.Errorf("%s: %v", f.Name, err)
 		}
@@ -125,8 +190,14 @@ func TestBoundsReachNoBackend(t *testing.T) {
 		for i, a := range f.Args {
 			bad := map[string]datum.Datum{"22004": datum.Null}
 			switch {
+			case a.Type == datum.TextArray:
+				bad["22023"] = datum.OfText("{a,NULL}")
+				bad["22001"] = datum.OfText("{a," + strings.Repeat("x", backend.MaxNameBytes+1) + "}")
+				bad["22P02"] = datum.OfText("a")
 			case a.Type == datum.Text:
-				bad["22023"] = datum.OfText("")
+				if a.Default == nil {
+					bad["22023"] = datum.OfText("")
+				}
 				bad["22001"] = datum.OfText(strings.Repeat("x", backend.MaxNameBytes+1))
 			case a.Min > -1<<63:
 				bad["22023"] = datum.OfInt(a.Min - 1)
@@ -135,8 +206,8 @@ func TestBoundsReachNoBackend(t *testing.T) {
 				store := &recorder{}
 				args := goodArgs(f)
 				args[i] = value
-				_, err := sqlfuncs.NewService(store, time.Minute).Call(t.Context(), &alice, f, args, ignore)
-				if code(err) != want || !strings.Contains(err.Error(), `"`+a.Name+`"`) {
+				err := called(t.Context(), sqlfuncs.NewService(store, minute), rightful(f), f, args)
+				if code(err) != want || want != "22P02" && !strings.Contains(err.Error(), `"`+a.Name+`"`) {
 					t.Errorf("%s(%s): got %v, want %s that names the argument", f.Name, a.Name, err, want)
 				}
 				if len(store.calls) > 0 {
@@ -161,14 +232,14 @@ func TestLeaseIsCapped(t *testing.T) {
 	} {
 		store := &recorder{}
 		notices := 0
-		args := []datum.Datum{datum.OfText("k"), datum.OfInt(test.ttl)}
-		_, err := sqlfuncs.NewService(store, time.Minute).Call(t.Context(), &alice, acquire, args, func(n *pgerr.Error) {
+		args := []datum.Datum{datum.OfText("k"), datum.OfInt(test.ttl), datum.OfInt(0)}
+		_, err := sqlfuncs.NewService(store, minute).Call(t.Context(), &alice, acquire, args, func(n *pgerr.Error) {
 			notices++
 			if n.Severity != pgerr.SeverityNotice {
 				t.Errorf("severity %s", n.Severity)
 			}
 		})
-		if want := "acquire {t r b} k " + test.want; err != nil || len(store.calls) != 1 || store.calls[0] != want || notices != test.notices {
+		if want := "acquire {t r b} k {" + test.want + " 0s alice}"; err != nil || len(store.calls) != 1 || store.calls[0] != want || notices != test.notices {
 			t.Errorf("ttl %d: %v, %v, %d notices", test.ttl, store.calls, err, notices)
 		}
 	}
@@ -188,6 +259,9 @@ func TestBackendErrors(t *testing.T) {
 	}{
 		{t.Context(), backend.ErrNoPool, "42704"},
 		{t.Context(), backend.ErrCountOverflow, "22003"},
+		{t.Context(), backend.ErrTooManyPools, "53400"},
+		{t.Context(), backend.ErrTooManyLeases, "53400"},
+		{t.Context(), backend.ErrTooManyWaiters, "53000"},
 		{t.Context(), backend.ErrUnavailable, "58000"},
 		{t.Context(), backend.ErrPaused, "58000"},
 		{t.Context(), backend.ErrOutOfResources, "53000"},
@@ -205,7 +279,7 @@ func TestBackendErrors(t *testing.T) {
 		{ended, fmt.Errorf("%w: %w", backend.ErrInDoubt, context.Canceled), "40003"},
 		{ended, backend.ErrUnavailable, "58000"},
 	} {
-		service := sqlfuncs.NewService(&recorder{err: test.err}, time.Minute)
+		service := sqlfuncs.NewService(&recorder{err: test.err}, minute)
 		row, err := service.Call(test.ctx, &alice, acquire, goodArgs(acquire), ignore)
 		if code(err) != test.want {
 			t.Errorf("%v: got %v, want %s", test.err, err, test.want)
@@ -224,10 +298,10 @@ func TestPoolsThatCannotBeCountedOnAreNamed(t *testing.T) {
 		message, hint string
 	}{
 		{backend.ErrPoolMissing, `pool "flight:AAA123" is missing since the backend lost its state`, "--allow-create"},
-		{&backend.PoolValueError{Pool: "flight:AAA123", Value: "-3"}, `pool "flight:AAA123" has the value "-3", which is no count of units`, "operator"},
-		{&backend.LockValueError{Key: "flight:AAA123", Value: "ttl=-1"}, `lock "flight:AAA123" has "ttl=-1", which is no lease that was granted`, "operator"},
+		{&backend.PoolValueError{Pool: "flight:AAA123", Value: "-3"}, `pool "flight:AAA123" has the value "-3", which is no count of units`, "raisin_admin_inventory_set"},
+		{&backend.LockValueError{Key: "flight:AAA123", Value: "ttl=-1"}, `lock "flight:AAA123" has "ttl=-1", which is no lease that was granted`, "raisin_admin_lock_release"},
 	} {
-		service := sqlfuncs.NewService(&recorder{err: test.err}, time.Minute)
+		service := sqlfuncs.NewService(&recorder{err: test.err}, minute)
 		args := goodArgs(claim)
 		args[0] = datum.OfText("flight:AAA123")
 		_, err := service.Call(t.Context(), &alice, claim, args, ignore)

@@ -9,6 +9,7 @@
 package backendtest
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -31,12 +32,17 @@ type Harness struct {
 	// New makes a store that holds nothing. It is called once for each trial of a
 	// subtest and registers with t.Cleanup what must be undone after the subtest.
 	New func(t *testing.T) Env
-	// Limited is New for a store in which a tenant may have MaxPools pools.
+	// Limited is New for a store in which a tenant may have MaxPools pools, a user
+	// MaxLeases leases, and a lock MaxWaiters that wait for it.
 	Limited func(t *testing.T) Env
 }
 
-// MaxPools is the limit of a Harness.Limited.
-const MaxPools = 3
+// The limits of a Harness.Limited.
+const (
+	MaxPools   = 3
+	MaxLeases  = 3
+	MaxWaiters = 2
+)
 
 // Env is one store under test. Its functions are safe for concurrent use if its
 // clients are.
@@ -56,6 +62,8 @@ type Env struct {
 	// Now alone. nil: it cannot be done, and NoStepWall says why.
 	StepWall   func(d time.Duration)
 	NoStepWall string
+	// Restarts says that Advance restarts the store, which ends every wait.
+	Restarts bool
 }
 
 // Run checks that a backend keeps the contract of the package backend.
@@ -71,9 +79,14 @@ func Run(t *testing.T, h Harness) {
 		of    Harness
 	}{
 		{"lock", lockCases, h},
+		{"holder", holderCases, h},
+		{"queue", queueCases, h},
+		{"seeing", seeingCases, h},
+		{"operator", operatorCases, h},
+		{"first", firstCases, h},
 		{"token", tokenCases, h},
 		{"inventory", inventoryCases, h},
-		{"limit", limitCases, limited},
+		{"limit", slices.Concat(limitCases, operatorLimitCases), limited},
 		{"names", nameCases, h},
 		{"concurrent", concurrentCases, h},
 		{"life", lifeCases, h},

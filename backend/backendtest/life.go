@@ -24,9 +24,10 @@ var lifeCases = []testCase{
 // everyCall makes each call once: on the key "k" with token and on the pool "p".
 func everyCall(ctx context.Context, b backend.Backend, scope backend.Scope, token int64, ttl time.Duration) map[string]error {
 	errs := make(map[string]error)
-	_, errs["Acquire"] = b.Acquire(ctx, scope, "free", ttl)
-	_, errs["Renew"] = b.Renew(ctx, scope, "k", token, ttl)
-	_, errs["Release"] = b.Release(ctx, scope, "k", token)
+	_, errs["Acquire"] = b.Acquire(ctx, scope, "free", backend.Request{TTL: ttl})
+	_, errs["Renew"] = b.Renew(ctx, scope, "k", backend.Proof{Token: token}, ttl)
+	_, errs["Release"] = b.Release(ctx, scope, "k", backend.Proof{Token: token})
+	_, _, errs["Look"] = b.Look(ctx, scope, "k")
 	_, errs["Claim"] = b.Claim(ctx, scope, "p", 1, 10)
 	_, errs["Restock"] = b.Restock(ctx, scope, "p", 1)
 	return errs
@@ -113,7 +114,7 @@ func callsRacingClose(t testing.TB, s *store) {
 		}()
 		for i := 0; ; i++ {
 			late := closed.Load()
-			_, err := client.Acquire(s.ctx, s.scope, fmt.Sprint(worker, "/", i), s.units(1000))
+			_, err := client.Acquire(s.ctx, s.scope, fmt.Sprint(worker, "/", i), backend.Request{TTL: s.units(1000)})
 			if errors.Is(err, backend.ErrUnavailable) {
 				return
 			}

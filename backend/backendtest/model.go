@@ -115,7 +115,7 @@ func (m *model) tryAcquire(rt *rapid.T) {
 	key, l := m.drawLock(rt)
 	ttl := m.drawTTL(rt)
 	call := m.store.Now()
-	g, err := m.store.client().Acquire(m.store.ctx, m.store.scope, key, ttl)
+	g, err := m.store.client().Acquire(m.store.ctx, m.store.scope, key, backend.Request{TTL: ttl})
 	ret := m.store.Now()
 	if !m.store.exact() && tooLate(err, ret-call, ttl) {
 		return

@@ -103,7 +103,7 @@ func (s *store) client() backend.Backend {
 func (s *store) acquire(key string, ttl time.Duration) backend.Grant {
 	s.t.Helper()
 	call := s.plan.begin()
-	g, err := s.client().Acquire(s.ctx, s.scope, key, ttl)
+	g, err := s.client().Acquire(s.ctx, s.scope, key, backend.Request{TTL: ttl})
 	s.plan.answered(s.lock(key))
 	if g.Acquired {
 		s.plan.granted(s.lock(key), g.Token, call, ttl)
@@ -118,7 +118,7 @@ func (s *store) acquire(key string, ttl time.Duration) backend.Grant {
 func (s *store) renew(key string, token int64, ttl time.Duration) bool {
 	s.t.Helper()
 	call := s.plan.begin()
-	ok, err := s.client().Renew(s.ctx, s.scope, key, token, ttl)
+	ok, err := s.client().Renew(s.ctx, s.scope, key, backend.Proof{Token: token}, ttl)
 	s.plan.answered(s.lock(key))
 	if ok {
 		s.plan.renewed(s.lock(key), token, call, ttl)
@@ -131,7 +131,7 @@ func (s *store) renew(key string, token int64, ttl time.Duration) bool {
 
 func (s *store) release(key string, token int64) bool {
 	s.t.Helper()
-	ok, err := s.client().Release(s.ctx, s.scope, key, token)
+	ok, err := s.client().Release(s.ctx, s.scope, key, backend.Proof{Token: token})
 	s.plan.answered(s.lock(key))
 	if ok {
 		s.plan.released(s.lock(key), token)
@@ -177,7 +177,7 @@ func (s *store) mustAcquireBriefly(key string) (token int64) {
 	s.t.Helper()
 	const tries = 1000
 	for range tries {
-		g, err := s.client().Acquire(s.ctx, s.scope, key, time.Millisecond)
+		g, err := s.client().Acquire(s.ctx, s.scope, key, backend.Request{TTL: time.Millisecond})
 		if !s.exact() && errors.Is(err, backend.ErrUnavailable) {
 			continue
 		}

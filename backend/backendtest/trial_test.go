@@ -27,12 +27,13 @@ type machine struct {
 }
 
 func (m *machine) harness() Harness {
-	env := func(maxPools int) func(t *testing.T) Env {
+	env := func(limits inprocess.Options) func(t *testing.T) Env {
 		return func(t *testing.T) Env {
 			m.stores++
 			clock := new(Clock)
 			m.clock = clock
-			s := inprocess.New(inprocess.Options{Clock: clock, MaxPools: maxPools})
+			limits.Clock = clock
+			s := inprocess.New(limits)
 			t.Cleanup(func() {
 				if err := s.Close(); err != nil {
 					t.Errorf("Close: %v", err)
@@ -54,7 +55,8 @@ func (m *machine) harness() Harness {
 			}
 		}
 	}
-	return Harness{Unit: testUnit, Slack: testUnit / 3, New: env(0), Limited: env(MaxPools)}
+	return Harness{Unit: testUnit, Slack: testUnit / 3, New: env(inprocess.Options{}),
+		Limited: env(inprocess.Options{MaxPools: MaxPools, MaxLeases: MaxLeases, MaxWaiters: MaxWaiters})}
 }
 
 // always is a machine that stalls for d each time.
@@ -102,15 +104,15 @@ func TestAStalledScenarioIsTriedAgainWithTwiceTheUnit(t *testing.T) {
 // short is a backend whose leases are over at half their time.
 type short struct{ backend.Backend }
 
-func (b short) Acquire(ctx context.Context, scope backend.Scope, key string, ttl time.Duration) (backend.Grant, error) {
-	return b.Backend.Acquire(ctx, scope, key, ttl/2)
+func (b short) Acquire(ctx context.Context, scope backend.Scope, key string, r backend.Request) (backend.Grant, error) {
+	return b.Backend.Acquire(ctx, scope, key, backend.Request{TTL: r.TTL / 2})
 }
 
 // long is a backend whose leases last too long.
 type long struct{ backend.Backend }
 
-func (b long) Acquire(ctx context.Context, scope backend.Scope, key string, ttl time.Duration) (backend.Grant, error) {
-	return b.Backend.Acquire(ctx, scope, key, 4*ttl)
+func (b long) Acquire(ctx context.Context, scope backend.Scope, key string, r backend.Request) (backend.Grant, error) {
+	return b.Backend.Acquire(ctx, scope, key, backend.Request{TTL: 4 * r.TTL})
 }
 
 func TestAFaultIsToldAtOnceAlthoughTheMachineStalls(t *testing.T) {
@@ -173,8 +175,8 @@ func TestAGrantThatCameTooLateSaysNothing(t *testing.T) {
 	}
 }
 
-func (b slow) Acquire(_ context.Context, _ backend.Scope, _ string, ttl time.Duration) (backend.Grant, error) {
-	b.clock.Advance(ttl)
+func (b slow) Acquire(_ context.Context, _ backend.Scope, _ string, r backend.Request) (backend.Grant, error) {
+	b.clock.Advance(r.TTL)
 	return backend.Grant{}, fmt.Errorf("%w: the answer came after the end of the lease", backend.ErrUnavailable)
 }
 

@@ -13,6 +13,8 @@ type Census struct {
 	Undone    int
 	Contended int // acquires that were refused
 	Grants    int
+	HandedOn  int // grants to calls that stood in line as the holder before released
+	InVain    int // calls that waited in line to the end of their time
 	Expired   int // leases that ended by time: granted anew, or refused to their holder, without a release
 	Claims    int // that succeeded
 	SoldOut   int // claims that were refused
@@ -33,6 +35,7 @@ func Count(h []Operation) Census {
 	c := Census{Codes: map[string]int{}}
 	for _, group := range partitions(h) {
 		c.Expired += expired(group)
+		c.HandedOn += handedOn(group)
 		for i := range group {
 			c.count(&group[i])
 		}
@@ -58,6 +61,8 @@ func (c *Census) count(o *Operation) {
 		c.Undone++
 	case o.Kind == Acquire && o.OK:
 		c.Grants++
+	case o.Kind == Acquire && o.Wait > 0:
+		c.InVain++
 	case o.Kind == Acquire:
 		c.Contended++
 	case o.Kind == Claim && o.OK:
@@ -67,6 +72,24 @@ func (c *Census) count(o *Operation) {
 	case o.Kind == Restock:
 		c.Restocks++
 	}
+}
+
+// handedOn counts the calls in line that were granted a lock which its holder released meanwhile.
+func handedOn(group []Operation) int {
+	n := 0
+	for _, g := range grantsOf(group) {
+		if g.Wait == 0 {
+			continue
+		}
+		for i := range group {
+			o := &group[i]
+			if o.Kind == Release && o.OK && o.Token < g.Token && g.Call < o.Call && o.Call < g.Return {
+				n++
+				break
+			}
+		}
+	}
+	return n
 }
 
 // expired counts the leases after which another was granted although nobody released
@@ -100,6 +123,8 @@ func (c *Census) Vacuous(w Wants) string {
 		{w.Loss, c.Lost, "call refused because of a loss"},
 		{w.Code != "", c.Codes[w.Code], "error " + w.Code},
 		{true, c.Contended, "refused acquire"},
+		{true, c.HandedOn, "lock handed on to a call in line"},
+		{true, c.InVain, "wait in vain"},
 		{true, c.Expired, "lease that ended by time"},
 		{true, c.Claims, "claim"},
 		{true, c.SoldOut, "sold-out pool"},
@@ -113,6 +138,6 @@ func (c *Census) Vacuous(w Wants) string {
 }
 
 func (c *Census) String() string {
-	return fmt.Sprintf("%d calls: %d grants, %d refused, %d leases ended by time; %d claims, %d sold out, %d restocks; %d unknown, %d undone, %d of them for a loss",
-		c.Calls, c.Grants, c.Contended, c.Expired, c.Claims, c.SoldOut, c.Restocks, c.Unknown, c.Undone, c.Lost)
+	return fmt.Sprintf("%d calls: %d grants, %d of them handed on, %d refused, %d waits in vain, %d leases ended by time; %d claims, %d sold out, %d restocks; %d unknown, %d undone, %d of them for a loss",
+		c.Calls, c.Grants, c.HandedOn, c.Contended, c.InVain, c.Expired, c.Claims, c.SoldOut, c.Restocks, c.Unknown, c.Undone, c.Lost)
 }

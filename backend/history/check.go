@@ -68,7 +68,7 @@ func Check(h []Operation, r Rules) []*Violation {
 	for p, group := range partitions(h) {
 		rules := []func([]Operation, Rules) *Violation{checkOrder, checkConservation, checkDistinct, checkLossless}
 		if p.lock {
-			rules = []func([]Operation, Rules) *Violation{checkOrder, checkTokens, checkStamps, checkLossless, checkPauses}
+			rules = []func([]Operation, Rules) *Violation{checkOrder, checkTokens, checkStamps, checkWaits, checkLossless, checkPauses}
 		}
 		for _, rule := range rules {
 			if v := rule(group, r); v != nil {

@@ -55,6 +55,18 @@ func mayHaveEnded(group []Operation, lease, next *Operation) bool {
 	return false
 }
 
+// checkWaits wants no call refused that had not waited for as long as it was to.
+func checkWaits(group []Operation, r Rules) *Violation {
+	for i := range group {
+		o := &group[i]
+		refused := o.Kind == Acquire && o.Outcome == Answered && !o.OK
+		if waited := o.Return - o.Call; refused && waited < o.Wait-r.Epsilon {
+			return violation(fmt.Sprintf("a call that may wait for %v was refused after %v", o.Wait, waited), o)
+		}
+	}
+	return nil
+}
+
 func grantsOf(group []Operation) []*Operation {
 	var grants []*Operation
 	for i := range group {

@@ -31,6 +31,11 @@ func refused(call, ret int) Operation {
 	return at(call, ret, Operation{Kind: Acquire, TTL: millis(100)})
 }
 
+func waited(most int, o Operation) Operation {
+	o.Wait = millis(most)
+	return o
+}
+
 // renewed is by the holder of token 5.
 func renewed(call, ret int, ok bool) Operation {
 	return at(call, ret, Operation{Kind: Renew, TTL: millis(100), Token: 5, OK: ok})
@@ -102,6 +107,20 @@ var histories = []struct {
 	{"refused although it was never held", []Operation{refused(0, 1)}, noOrder},
 	{"refused although it was released", []Operation{acquired(0, 1, 5), released(2, 3, 5, true), refused(4, 5)}, noOrder},
 	{"a release under way may free it or not", []Operation{acquired(0, 1, 5), released(2, 9, 5, true), refused(3, 4), acquired(5, 6, 6)}, ""},
+
+	// -- in line --
+	{"a wait that runs out", []Operation{acquired(0, 1, 5), waited(60, refused(10, 70))}, ""},
+	{"a wait that is over too soon", []Operation{acquired(0, 1, 5), waited(60, refused(10, 30))}, "may wait for 60ms was refused after 20ms"},
+	{"a wait that runs out although it was never held", []Operation{waited(60, refused(10, 70))}, noOrder},
+	{"granted in its turn", []Operation{acquired(0, 1, 5), waited(60, acquired(10, 50, 6)), released(40, 45, 5, true)}, ""},
+	{"granted before its turn", []Operation{acquired(0, 1, 5), waited(60, acquired(10, 30, 6)), released(40, 45, 5, true)}, noOrder},
+	{"granted when the lease before ends", []Operation{acquired(0, 1, 5), waited(600, acquired(10, 102, 6))}, ""},
+	{"two are granted in one turn", []Operation{acquired(0, 1, 5), waited(600, acquired(10, 52, 6)), waited(600, acquired(11, 53, 7)), released(40, 45, 5, true)}, noOrder},
+	{"the lease of one that waited begins with its grant", []Operation{acquired(0, 1, 5), waited(600, acquired(10, 90, 6)), released(80, 85, 5, true), refused(150, 151)}, ""},
+	{"refused while it is kept for another", []Operation{acquired(0, 1, 5), released(2, 3, 5, true), waited(60, acquired(2, 30, 6)), refused(10, 11)}, ""},
+	{"refused when nobody waits any more", []Operation{acquired(0, 1, 5), waited(60, refused(2, 62)), released(63, 64, 5, true), refused(70, 71)}, noOrder},
+	{"refused while one waits whose client is gone", []Operation{acquired(0, 1, 5), undone(waited(60, refused(2, 10))), released(11, 12, 5, true), refused(50, 51)}, ""},
+	{"refused when the wait of one is over whose client is gone", []Operation{acquired(0, 1, 5), undone(waited(60, refused(2, 10))), released(11, 12, 5, true), refused(63, 64)}, noOrder},
 
 	// -- tokens --
 	{"the same token again", []Operation{acquired(0, 1, 5), released(2, 3, 5, true), acquired(4, 5, 5)}, noTokens},
@@ -274,11 +293,11 @@ func TestTooManyUnanswered(t *testing.T) {
 func TestCensus(t *testing.T) {
 	h := []Operation{
 		acquired(0, 1, 5), refused(2, 3), acquired(110, 111, 6), released(112, 113, 6, true), unknown(acquired(114, 115, 0)),
-		acquired(300, 301, 7),
+		acquired(300, 301, 7), waited(60, acquired(302, 312, 8)), released(310, 311, 7, true), waited(5, refused(313, 318)),
 		claimed(0, 1, 10, 0), soldOut(2, 3, 1, 0), restocked(4, 5, 1, 1), undone(claimed(6, 7, 1, 0)), cut(soldOut(8, 9, 99, 1)),
 	}
 	got := Count(h)
-	want := Census{Calls: 10, Unknown: 1, Undone: 1, Contended: 1, Grants: 3, Expired: 1, Claims: 1, SoldOut: 1, Restocks: 1, Codes: map[string]int{}}
+	want := Census{Calls: 13, Unknown: 1, Undone: 1, Contended: 1, Grants: 4, HandedOn: 1, InVain: 1, Expired: 1, Claims: 1, SoldOut: 1, Restocks: 1, Codes: map[string]int{}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("the census is\n%+v, want\n%+v", got, want)
 	}
@@ -289,7 +308,7 @@ func TestCensus(t *testing.T) {
 		t.Errorf("missing: %s", missing)
 	}
 	got = Count(h[:2])
-	if missing := got.Vacuous(Wants{Unknown: true}); missing != "no outcome that nobody was told, no lease that ended by time, no claim, no sold-out pool, no restock" {
+	if missing := got.Vacuous(Wants{Unknown: true}); missing != "no outcome that nobody was told, no lock handed on to a call in line, no wait in vain, no lease that ended by time, no claim, no sold-out pool, no restock" {
 		t.Errorf("missing: %s", missing)
 	}
 }

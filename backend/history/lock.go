@@ -32,6 +32,8 @@ const (
 type lockStep struct {
 	*Operation
 	first bool
+	// lined says that others may have stood in line: then a lock is refused that nobody holds.
+	lined bool
 }
 
 // lockSteps makes the steps of a window.
@@ -39,12 +41,29 @@ func lockSteps(window []Operation) []porcupine.Operation {
 	var steps []porcupine.Operation
 	for i := range window {
 		o := &window[i]
+		step := lockStep{Operation: o, lined: lined(window, o)}
+		steps = append(steps, porcupineOperation(o, step))
 		if o.Kind == Acquire && o.Return-o.Call >= o.TTL {
-			steps = append(steps, porcupineOperation(o, lockStep{o, true}))
+			step.first = true
+			steps = append(steps, porcupineOperation(o, step))
 		}
-		steps = append(steps, porcupineOperation(o, lockStep{o, false}))
 	}
 	return steps
+}
+
+// lined tells whether another call may have stood in line for the lock while o was under way.
+func lined(window []Operation, o *Operation) bool {
+	for i := range window {
+		other := &window[i]
+		left := other.Return
+		if other.Outcome != Answered { // nobody waited for its answer: it may have stood there to the end
+			left = max(left, other.Call+other.Wait)
+		}
+		if other != o && other.Kind == Acquire && other.Wait > 0 && other.Call <= o.Return && o.Call <= left {
+			return true
+		}
+	}
+	return false
 }
 
 // lockModel steps a key through operations of kind Acquire, Renew, Release and Loss.
@@ -82,7 +101,7 @@ func (m lockModel) step(s lockState, step lockStep) []lockState {
 	case o.Outcome != Answered:
 		return m.unanswered(s, o)
 	}
-	next, ok := m.answered(s, o)
+	next, ok := m.answered(s, step)
 	if !ok {
 		return nil
 	}
@@ -90,12 +109,13 @@ func (m lockModel) step(s lockState, step lockStep) []lockState {
 }
 
 // answered applies an answer that the caller got.
-func (m lockModel) answered(s lockState, o *Operation) (lockState, bool) {
+func (m lockModel) answered(s lockState, step lockStep) (lockState, bool) {
+	o := step.Operation
 	switch {
 	case o.Kind == Acquire && o.OK:
 		return m.grant(s, o, o.Token)
 	case o.Kind == Acquire:
-		return s, m.mayBeLive(s) && s.first != o // nobody is refused because of itself
+		return s, step.lined || m.mayBeLive(s) && s.first != o // nobody is refused because of itself
 	case !s.mayBeHeldBy(o.Token):
 		return s, !o.OK
 	case !o.OK && s.holder == returned: // it was another's that came back, or none

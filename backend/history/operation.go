@@ -52,6 +52,7 @@ type Operation struct {
 	Name   string // key or pool
 
 	TTL      time.Duration // Acquire, Renew
+	Wait     time.Duration // Acquire: how long it may wait in line
 	Token    int64         // the argument of Renew and Release, the answer of Acquire
 	Units    int64         // Claim, Restock
 	Capacity int64         // Claim
@@ -113,7 +114,7 @@ func (o *Operation) describe() string { return o.call() + " -> " + o.answer() }
 func (o *Operation) call() string {
 	switch o.Kind {
 	case Acquire:
-		return fmt.Sprintf("acquire(%v)", o.TTL)
+		return fmt.Sprintf("acquire(%v, %v)", o.TTL, o.Wait)
 	case Renew:
 		return fmt.Sprintf("renew(%d, %v)", o.Token, o.TTL)
 	case Release:

@@ -120,11 +120,11 @@ func TestRestoredStore(t *testing.T) {
 			paused := func(s *Store, where string) {
 				t.Helper()
 				for _, key := range []string{"known", "unknown"} {
-					if g, err := s.Acquire(t.Context(), scope, key, time.Second); !errors.Is(err, backend.ErrPaused) || g != (backend.Grant{}) {
+					if g, err := s.Acquire(t.Context(), scope, key, backend.Request{TTL: time.Second}); !errors.Is(err, backend.ErrPaused) || g != (backend.Grant{}) {
 						t.Errorf("%s: Acquire(%q) = %+v, %v; want ErrPaused", where, key, g, err)
 					}
 				}
-				if yes, err := s.Renew(t.Context(), scope, "known", token, time.Second); yes || err != nil {
+				if yes, err := s.Renew(t.Context(), scope, "known", backend.Proof{Token: token}, time.Second); yes || err != nil {
 					t.Errorf("%s: Renew of a lease of the backup = %v, %v", where, yes, err)
 				}
 			}
@@ -572,7 +572,7 @@ func TestRepairedStorePauses(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer repaired.Close()
-	if _, err := repaired.Acquire(t.Context(), scope, "another", time.Second); !errors.Is(err, backend.ErrPaused) {
+	if _, err := repaired.Acquire(t.Context(), scope, "another", backend.Request{TTL: time.Second}); !errors.Is(err, backend.ErrPaused) {
 		t.Errorf("Acquire: %v, want ErrPaused", err)
 	}
 	if repaired.pause.ttl != time.Hour {

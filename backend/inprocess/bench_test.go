@@ -3,6 +3,7 @@ package inprocess
 import (
 	"context"
 	"fmt"
+	"raisinproxy/backend"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -31,12 +32,12 @@ func BenchmarkAcquireRelease(b *testing.B) {
 	b.RunParallel(func(pb *testing.PB) {
 		ctx, key := context.Background(), fmt.Sprint("seat:", worker.Add(1))
 		for pb.Next() {
-			g, err := s.Acquire(ctx, scope, key, time.Hour)
+			g, err := s.Acquire(ctx, scope, key, backend.Request{TTL: time.Hour})
 			if err != nil || !g.Acquired {
 				b.Errorf("Acquire = %+v, %v", g, err)
 				return
 			}
-			if ok, _ := s.Release(ctx, scope, key, g.Token); !ok {
+			if ok, _ := s.Release(ctx, scope, key, backend.Proof{Token: g.Token}); !ok {
 				b.Error("Release is false")
 				return
 			}
@@ -52,7 +53,7 @@ func BenchmarkAcquireContended(b *testing.B) {
 	b.RunParallel(func(pb *testing.PB) {
 		ctx := context.Background()
 		for pb.Next() {
-			if g, err := s.Acquire(ctx, scope, "seat:14A", time.Hour); err != nil || g.Acquired {
+			if g, err := s.Acquire(ctx, scope, "seat:14A", backend.Request{TTL: time.Hour}); err != nil || g.Acquired {
 				b.Errorf("Acquire = %+v, %v", g, err)
 				return
 			}
@@ -67,9 +68,9 @@ func BenchmarkRenew(b *testing.B) {
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		ctx, key := context.Background(), fmt.Sprint("seat:", worker.Add(1))
-		g, _ := s.Acquire(ctx, scope, key, time.Hour)
+		g, _ := s.Acquire(ctx, scope, key, backend.Request{TTL: time.Hour})
 		for pb.Next() {
-			if ok, err := s.Renew(ctx, scope, key, g.Token, time.Hour); !ok || err != nil {
+			if ok, err := s.Renew(ctx, scope, key, backend.Proof{Token: g.Token}, time.Hour); !ok || err != nil {
 				b.Errorf("Renew = %v, %v", ok, err)
 				return
 			}
@@ -106,11 +107,11 @@ func BenchmarkAcquireAmong(b *testing.B) {
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				key := keys[i%len(keys)]
-				g, err := s.Acquire(ctx, scope, key, time.Minute)
+				g, err := s.Acquire(ctx, scope, key, backend.Request{TTL: time.Minute})
 				if err != nil || !g.Acquired {
 					b.Fatalf("Acquire = %+v, %v", g, err)
 				}
-				_, _ = s.Release(ctx, scope, key, g.Token)
+				_, _ = s.Release(ctx, scope, key, backend.Proof{Token: g.Token})
 			}
 		})
 	}
@@ -124,6 +125,30 @@ func BenchmarkBytesPerLock(b *testing.B) {
 		before := heapInUse()
 		fill(b, s, live)
 		b.ReportMetric(float64(heapInUse()-before)/live, "B/lock")
+		s.Close()
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkBytesPerWaiter reports the memory of a call in line, without the goroutine that the
+// call has anyway.
+func BenchmarkBytesPerWaiter(b *testing.B) {
+	const locks, waiters = 100, 10_000
+	for b.Loop() {
+		s := New(Options{})
+		fill(b, s, locks)
+		before, end := heapInUse(), deadline(s.clock.Boot(), time.Hour)
+		for i := range locks * waiters {
+			id := appendKey(nil, scope, fmt.Sprintf("event:%08d", i%locks))
+			sh := s.shardOf(id)
+			sh.mu.Lock()
+			_, err := s.join(sh, id, end, time.Hour, nil)
+			sh.mu.Unlock()
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(float64(heapInUse()-before)/(locks*waiters), "B/waiter")
 		s.Close()
 	}
 	b.ReportMetric(0, "ns/op")

@@ -11,7 +11,10 @@
 //
 //	store.go    Store, its options, and how a key finds its shard
 //	lease.go    Acquire, Renew, Release
+//	queue.go    who stands in line for a lock; user.go, how many leases each user has
 //	pool.go     Claim, Restock
+//	look.go     what is seen of a lock and a pool; list.go, of all of them
+//	operator.go Evict, SetPool, DropPool
 //	shard.go    the records behind one mutex: lookup, insert, remove, shrink
 //	expiry.go   the leases of a shard ordered by deadline
 //	reaper.go   the goroutine that drops leases which are over

@@ -82,11 +82,11 @@ var answers = []struct {
 		"a refused acquire waits for the grant",
 		nil,
 		func(t *testing.T, s *Store, _ int64) error {
-			_, err := s.Acquire(t.Context(), scope, "k", time.Hour)
+			_, err := s.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Hour})
 			return err
 		},
 		func(ctx context.Context, s *Store, _ int64) (string, error) {
-			g, err := s.Acquire(ctx, scope, "k", time.Hour)
+			g, err := s.Acquire(ctx, scope, "k", backend.Request{TTL: time.Hour})
 			return fmt.Sprint(g.Acquired), err
 		},
 		"false",
@@ -95,11 +95,11 @@ var answers = []struct {
 		"a false release waits for the release",
 		func(t *testing.T, s *Store) int64 { return acquire(t, s, "k", time.Hour) },
 		func(t *testing.T, s *Store, token int64) error {
-			_, err := s.Release(t.Context(), scope, "k", token)
+			_, err := s.Release(t.Context(), scope, "k", backend.Proof{Token: token})
 			return err
 		},
 		func(ctx context.Context, s *Store, token int64) (string, error) {
-			ok, err := s.Release(ctx, scope, "k", token)
+			ok, err := s.Release(ctx, scope, "k", backend.Proof{Token: token})
 			return fmt.Sprint(ok), err
 		},
 		"false",
@@ -108,11 +108,11 @@ var answers = []struct {
 		"a false renew waits for the release",
 		func(t *testing.T, s *Store) int64 { return acquire(t, s, "k", time.Hour) },
 		func(t *testing.T, s *Store, token int64) error {
-			_, err := s.Release(t.Context(), scope, "k", token)
+			_, err := s.Release(t.Context(), scope, "k", backend.Proof{Token: token})
 			return err
 		},
 		func(ctx context.Context, s *Store, token int64) (string, error) {
-			ok, err := s.Renew(ctx, scope, "k", token, time.Hour)
+			ok, err := s.Renew(ctx, scope, "k", backend.Proof{Token: token}, time.Hour)
 			return fmt.Sprint(ok), err
 		},
 		"false",
@@ -121,11 +121,11 @@ var answers = []struct {
 		"a renew that moves nothing waits for the one that did",
 		func(t *testing.T, s *Store) int64 { return acquire(t, s, "k", time.Hour) },
 		func(t *testing.T, s *Store, token int64) error {
-			_, err := s.Renew(t.Context(), scope, "k", token, 2*time.Hour)
+			_, err := s.Renew(t.Context(), scope, "k", backend.Proof{Token: token}, 2*time.Hour)
 			return err
 		},
 		func(ctx context.Context, s *Store, token int64) (string, error) {
-			ok, err := s.Renew(ctx, scope, "k", token, time.Second)
+			ok, err := s.Renew(ctx, scope, "k", backend.Proof{Token: token}, time.Second)
 			return fmt.Sprint(ok), err
 		},
 		"true",
@@ -276,9 +276,9 @@ func TestWhoGivesUpIsInDoubt(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		calls := map[string]chan result[any]{}
 		for name, do := range map[string]func() (any, error){
-			"Acquire":             func() (any, error) { return s.Acquire(ctx, scope, "new", time.Hour) },
-			"Renew":               func() (any, error) { return s.Renew(ctx, scope, "renewed", renewed, 2*time.Hour) },
-			"Release":             func() (any, error) { return s.Release(ctx, scope, "released", released) },
+			"Acquire":             func() (any, error) { return s.Acquire(ctx, scope, "new", backend.Request{TTL: time.Hour}) },
+			"Renew":               func() (any, error) { return s.Renew(ctx, scope, "renewed", backend.Proof{Token: renewed}, 2*time.Hour) },
+			"Release":             func() (any, error) { return s.Release(ctx, scope, "released", backend.Proof{Token: released}) },
 			"Claim":               func() (any, error) { return s.Claim(ctx, scope, "p", 1, 10) },
 			"Claim of a new pool": func() (any, error) { return s.Claim(ctx, scope, "q", 2, 1) },
 			"Restock":             func() (any, error) { return s.Restock(ctx, scope, "p", 1) },
@@ -306,7 +306,9 @@ func TestGrantThatComesTooLate(t *testing.T) {
 		inBubble(t, name, func(t *testing.T) {
 			m, s, g := gated(t)
 			g.shut.Store(true)
-			done := call(func() (backend.Grant, error) { return s.Acquire(t.Context(), scope, "k", time.Second) })
+			done := call(func() (backend.Grant, error) {
+				return s.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Second})
+			})
 			for range late {
 				<-g.waiting
 				m.clock.Advance(time.Second)
@@ -323,7 +325,7 @@ func TestGrantThatComesTooLate(t *testing.T) {
 				t.Errorf("Acquire = %+v, want a grant by the second try", r)
 			case late == 1:
 				g.shut.Store(false)
-				if ok, err := s.Release(t.Context(), scope, "k", r.answer.Token); !ok || err != nil {
+				if ok, err := s.Release(t.Context(), scope, "k", backend.Proof{Token: r.answer.Token}); !ok || err != nil {
 					t.Errorf("Release = %v, %v", ok, err)
 				}
 			}

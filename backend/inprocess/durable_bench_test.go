@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"raisinproxy/backend"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -67,11 +68,11 @@ func BenchmarkDurableAcquireRelease(b *testing.B) {
 			s := durable(b)
 			callers(b, n, func(ctx context.Context, caller int) error {
 				key := fmt.Sprint("seat:", caller)
-				g, err := s.Acquire(ctx, scope, key, time.Hour)
+				g, err := s.Acquire(ctx, scope, key, backend.Request{TTL: time.Hour})
 				if err != nil {
 					return err
 				}
-				if ok, err := s.Release(ctx, scope, key, g.Token); !ok || err != nil {
+				if ok, err := s.Release(ctx, scope, key, backend.Proof{Token: g.Token}); !ok || err != nil {
 					return fmt.Errorf("Release = %v, %w", ok, err)
 				}
 				return nil

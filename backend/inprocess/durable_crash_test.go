@@ -39,7 +39,7 @@ func claim(t testing.TB, s *Store, pool string, n, capacity int64) backend.Claim
 // isHeld asks for a key and gives it back if it was free.
 func isHeld(t testing.TB, s *Store, key string) bool {
 	t.Helper()
-	g, err := s.Acquire(t.Context(), scope, key, time.Hour)
+	g, err := s.Acquire(t.Context(), scope, key, backend.Request{TTL: time.Hour})
 	if err != nil {
 		t.Fatalf("Acquire(%q): %v", key, err)
 	}
@@ -91,7 +91,7 @@ func (w *worker) work(t *testing.T, s *Store, rounds int) {
 		w.lease(func() int64 { return acquire(t, s, w.key, time.Hour) })
 		if n%2 == 0 {
 			w.lease(func() int64 {
-				if ok, err := s.Renew(t.Context(), scope, w.key, w.token, 2*time.Hour); !ok || err != nil {
+				if ok, err := s.Renew(t.Context(), scope, w.key, backend.Proof{Token: w.token}, 2*time.Hour); !ok || err != nil {
 					t.Errorf("Renew = %v, %v", ok, err)
 				}
 				return w.token
@@ -200,7 +200,7 @@ func TestLeasesGoOnAfterARestart(t *testing.T) {
 	renewed := acquire(t, s, "renewed", 10*time.Second)
 	acquire(t, s, "endless", math.MaxInt64)
 	m.clock.Advance(4 * time.Second)
-	if ok, err := s.Renew(t.Context(), scope, "renewed", renewed, 20*time.Second); !ok || err != nil {
+	if ok, err := s.Renew(t.Context(), scope, "renewed", backend.Proof{Token: renewed}, 20*time.Second); !ok || err != nil {
 		t.Fatalf("Renew = %v, %v", ok, err)
 	}
 
@@ -214,7 +214,7 @@ func TestLeasesGoOnAfterARestart(t *testing.T) {
 		}
 		m.clock.Advance(6*time.Second - 1)
 		for key, token := range map[string]int64{"short": short, "renewed": renewed} {
-			if ok, err := s.Renew(t.Context(), scope, key, token, 1); !ok || err != nil {
+			if ok, err := s.Renew(t.Context(), scope, key, backend.Proof{Token: token}, 1); !ok || err != nil {
 				t.Errorf("a nanosecond before its end, Renew(%q) = %v, %v", key, ok, err)
 			}
 		}
@@ -278,8 +278,12 @@ func TestLeasesGoOnAfterARestart(t *testing.T) {
 // boot nobody could know.
 func TestOverStaysOverAfterAnotherBoot(t *testing.T) {
 	for name, ask := range map[string]func(s *Store, token int64) (bool, error){
-		"renew":   func(s *Store, token int64) (bool, error) { return s.Renew(t.Context(), scope, "k", token, time.Hour) },
-		"release": func(s *Store, token int64) (bool, error) { return s.Release(t.Context(), scope, "k", token) },
+		"renew": func(s *Store, token int64) (bool, error) {
+			return s.Renew(t.Context(), scope, "k", backend.Proof{Token: token}, time.Hour)
+		},
+		"release": func(s *Store, token int64) (bool, error) {
+			return s.Release(t.Context(), scope, "k", backend.Proof{Token: token})
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMachine()
@@ -344,7 +348,7 @@ func TestCeilingStaysBelowMaxToken(t *testing.T) {
 	s.tokens.last.Store(backend.MaxToken - 3)
 	acquire(t, s, "a", time.Hour)
 	s = m.killed().open(t)
-	if _, err := s.Acquire(t.Context(), scope, "b", time.Hour); !errors.Is(err, backend.ErrTokensExhausted) {
+	if _, err := s.Acquire(t.Context(), scope, "b", backend.Request{TTL: time.Hour}); !errors.Is(err, backend.ErrTokensExhausted) {
 		t.Errorf("Acquire = %v, want ErrTokensExhausted", err)
 	}
 	if !isHeld(t, s, "a") {

@@ -64,11 +64,11 @@ func (b books) fill(t *testing.T, s *Store, part string, n int) {
 		name := fmt.Sprint(filler, i)
 		id := appendKey(nil, scope, name)
 		if i%4 == 0 {
-			grant, _, rests, err := s.acquire(id, time.Hour)
+			grant, _, rests, err := s.acquireOrJoin(s.shardOf(id), id, backend.Request{TTL: time.Hour}, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
-			b.leases[name], last = grant.Token, rests
+			b.leases[name], last = grant.token, rests
 			continue
 		}
 		c, rests, err := s.claim(id, int64(i%7), 1000)

@@ -40,7 +40,7 @@ func TestChangesThatWaitAreBounded(t *testing.T) {
 		if _, err := s.Claim(t.Context(), scope, "p", 1, 10); !errors.Is(err, backend.ErrOutOfResources) {
 			t.Errorf("Claim: %v, want ErrOutOfResources", err)
 		}
-		if _, err := s.Acquire(t.Context(), scope, "k", time.Hour); !errors.Is(err, backend.ErrOutOfResources) {
+		if _, err := s.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Hour}); !errors.Is(err, backend.ErrOutOfResources) {
 			t.Errorf("Acquire: %v, want ErrOutOfResources", err)
 		}
 		g.open(nil)
@@ -161,7 +161,7 @@ func TestFatalErrorPoisons(t *testing.T) {
 	acquire(t, s, "k", time.Hour)
 	disk := &failStop{FS: m.disk, onFailure: s.journal.poison}
 	pebbleOptions(disk, s.journal.log).Logger.Fatalf("MANIFEST sync failed: %v", syscall.EIO)
-	if _, err := s.Acquire(t.Context(), scope, "k", time.Hour); !errors.Is(err, backend.ErrUnwritable) || !strings.Contains(err.Error(), "MANIFEST") {
+	if _, err := s.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Hour}); !errors.Is(err, backend.ErrUnwritable) || !strings.Contains(err.Error(), "MANIFEST") {
 		t.Fatalf("Acquire: %v, want ErrUnwritable and the cause", err)
 	}
 	if !disk.stopped.Load() {
@@ -180,7 +180,7 @@ func TestNothingIsReadFromAPoisonedStore(t *testing.T) {
 	token := acquire(t, s, "k", time.Hour)
 	s.journal.poison(syscall.EIO)
 	s.drop()
-	released, rests, err := s.release(appendKey(nil, scope, "k"), token)
+	released, rests, err := s.release(appendKey(nil, scope, "k"), backend.Proof{Token: token})
 	if released || err != nil {
 		t.Fatalf("release = %v, %v; the state was dropped", released, err)
 	}

@@ -111,9 +111,9 @@ func TestDamagedStoreIsRefused(t *testing.T) {
 		"a format that is none": set(formatKey, []byte("2.0")),
 		"no format":             set(formatKey, nil),
 		"a short lease":         set([]byte("lx"), []byte("short")),
-		"a lease beyond token":  set([]byte("lx"), appendLease(nil, leaseRecord{token: backend.MaxToken, deadline: 1, ttl: 1})),
-		"a negative lease":      set([]byte("lx"), appendLease(nil, leaseRecord{token: 1, deadline: 1, ttl: -1})),
-		"a long lease":          set([]byte("lx"), append(appendLease(nil, leaseRecord{token: 1}), 0)),
+		"a lease beyond token":  set([]byte("lx"), appendLease(nil, &leaseRecord{token: backend.MaxToken, deadline: 1, ttl: 1})),
+		"a negative lease":      set([]byte("lx"), appendLease(nil, &leaseRecord{token: 1, deadline: 1, ttl: -1})),
+		"a nameless user":       set([]byte("lx"), append(appendLease(nil, &leaseRecord{token: 1}), 0)),
 		"a short pool":          set([]byte("px"), []byte("short")),
 		"a negative pool":       set([]byte("px"), appendInt(nil, -1)),
 		"a negative ceiling":    set(ceilingKey, appendInt(nil, -1)),
@@ -234,9 +234,9 @@ func TestKeyspaceReturnsToItsSize(t *testing.T) {
 	var last basis
 	for i := range 5000 {
 		id := appendKey(nil, scope, fmt.Sprint("k", i))
-		grant, _, rests, err := s.acquire(id, time.Second)
+		grant, _, rests, err := s.acquireOrJoin(s.shardOf(id), id, backend.Request{TTL: time.Second}, 0)
 		if err == nil && i%2 == 0 {
-			_, rests, err = s.release(id, grant.Token)
+			_, rests, err = s.release(id, backend.Proof{Token: grant.token})
 		}
 		if err != nil {
 			t.Fatal(err)

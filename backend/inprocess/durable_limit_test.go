@@ -22,7 +22,7 @@ func TestPoolsCountAfterARestart(t *testing.T) {
 	}
 	for limit, want := range map[int]error{0: nil, 4: nil, 3: backend.ErrTooManyPools, 2: backend.ErrTooManyPools} {
 		after := m.killed()
-		after.maxPools = limit
+		after.limit.MaxPools = limit
 		s := after.open(t)
 		if _, err := s.Claim(t.Context(), scope, "one more", 1, 10); !errors.Is(err, want) {
 			t.Errorf("limit %d: %v, want %v", limit, err, want)

@@ -29,7 +29,7 @@ func fillAtOnce(t testing.TB, s *Store, leases, pools int) {
 			for i := int(next.Add(1)); i <= leases+pools; i = int(next.Add(1)) {
 				var err error
 				if i <= leases {
-					_, err = s.Acquire(context.Background(), scope, fmt.Sprintf("event:%08d", i), time.Hour)
+					_, err = s.Acquire(context.Background(), scope, fmt.Sprintf("event:%08d", i), backend.Request{TTL: time.Hour})
 				} else {
 					_, err = s.Claim(context.Background(), scope, fmt.Sprintf("seats:%08d", i-leases), 1, 100)
 				}
@@ -258,7 +258,8 @@ func TestAStartThatIsCutShortLengthensNoLease(t *testing.T) {
 	s := m.open(t)
 	filler := strings.Repeat("x", backend.MaxNameBytes-20)
 	for i := range 3 * portionBytes / backend.MaxNameBytes {
-		if _, _, _, err := s.acquire(appendKey(nil, scope, fmt.Sprint(filler, i)), time.Second); err != nil {
+		id := appendKey(nil, scope, fmt.Sprint(filler, i))
+		if _, _, _, err := s.acquireOrJoin(s.shardOf(id), id, backend.Request{TTL: time.Second}, 0); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -25,11 +25,11 @@ type machine struct {
 	clock *backendtest.Clock
 	boot  string
 
-	maxPools int                    // of a tenant; 0: any number
-	strict   bool                   // no answer before the ledger
-	maxTTL   time.Duration          // of leases, as options say
-	goOn     bool                   // when it was restored
-	meet     func(errorfs.Op) error // what an operation on the disk meets; nil: nothing
+	limit  Options                // its limits alone count
+	strict bool                   // no answer before the ledger
+	maxTTL time.Duration          // of leases, as options say
+	goOn   bool                   // when it was restored
+	meet   func(errorfs.Op) error // what an operation on the disk meets; nil: nothing
 }
 
 func newMachine() *machine {
@@ -45,7 +45,7 @@ func (m *machine) fileSystem() vfs.FS {
 }
 
 func (m *machine) tryOpen() (*Store, error) {
-	return Open(dataDir, Options{Clock: m.clock, ReapInterval: 24 * time.Hour, disk: m.fileSystem(), bootID: m.boot, MaxPools: m.maxPools, VerifyAnswers: m.strict, MaxTTL: m.maxTTL, ContinueOnRestore: m.goOn})
+	return Open(dataDir, Options{Clock: m.clock, ReapInterval: 24 * time.Hour, disk: m.fileSystem(), bootID: m.boot, MaxPools: m.limit.MaxPools, MaxLeases: m.limit.MaxLeases, MaxWaiters: m.limit.MaxWaiters, VerifyAnswers: m.strict, MaxTTL: m.maxTTL, ContinueOnRestore: m.goOn})
 }
 
 // open opens the store in the data folder of m until the test ends.
@@ -75,7 +75,7 @@ func (m *machine) unplugged() *machine {
 }
 
 func (m *machine) crashed(how vfs.CrashCloneCfg) *machine {
-	return &machine{disk: m.disk.CrashClone(how), clock: m.clock, boot: m.boot, maxPools: m.maxPools, strict: m.strict}
+	return &machine{disk: m.disk.CrashClone(how), clock: m.clock, boot: m.boot, limit: m.limit, strict: m.strict}
 }
 
 // isSync tells whether an operation makes the log durable.
@@ -90,7 +90,7 @@ func TestDurableConformance(t *testing.T) {
 		New:  func(t *testing.T) backendtest.Env { m := newMachine(); return m.env(m.open(t)) },
 		Limited: func(t *testing.T) backendtest.Env {
 			m := newMachine()
-			m.maxPools = backendtest.MaxPools
+			m.limit = limited
 			return m.env(m.open(t))
 		},
 	})
@@ -110,10 +110,10 @@ func TestDurableConformanceInAFolder(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it syncs a real disk")
 	}
-	env := func(maxPools int) func(t *testing.T) backendtest.Env {
+	env := func(limit Options) func(t *testing.T) backendtest.Env {
 		return func(t *testing.T) backendtest.Env {
 			clock := new(backendtest.Clock)
-			s, err := Open(filepath.Join(t.TempDir(), "deep", "data"), Options{Clock: clock, ReapInterval: 24 * time.Hour, MaxPools: maxPools})
+			s, err := Open(filepath.Join(t.TempDir(), "deep", "data"), Options{Clock: clock, ReapInterval: 24 * time.Hour, MaxPools: limit.MaxPools, MaxLeases: limit.MaxLeases, MaxWaiters: limit.MaxWaiters})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -125,7 +125,7 @@ func TestDurableConformanceInAFolder(t *testing.T) {
 			return (&machine{clock: clock}).env(s)
 		}
 	}
-	backendtest.Run(t, backendtest.Harness{Unit: time.Second, New: env(0), Limited: env(backendtest.MaxPools)})
+	backendtest.Run(t, backendtest.Harness{Unit: time.Second, New: env(Options{}), Limited: env(limited)})
 }
 
 // No answer may depend on whether the server was restarted in between: it is,
@@ -136,13 +136,13 @@ func TestConformanceOverRestarts(t *testing.T) {
 	}
 	for _, name := range []string{"closed", "crashed"} {
 		t.Run(name, func(t *testing.T) {
-			env := func(maxPools int) func(t *testing.T) backendtest.Env {
+			env := func(limit Options) func(t *testing.T) backendtest.Env {
 				return func(t *testing.T) backendtest.Env {
 					m := newMachine()
-					m.maxPools = maxPools
+					m.limit = limit
 					r := &restarting{Store: m.open(t)}
 					env := m.env(r.Store)
-					env.Clients = []backend.Backend{r}
+					env.Clients, env.Restarts = []backend.Backend{r}, true
 					env.Advance = func(d time.Duration) {
 						m.clock.Advance(d)
 						r.mu.Lock()
@@ -159,7 +159,7 @@ func TestConformanceOverRestarts(t *testing.T) {
 					return env
 				}
 			}
-			backendtest.Run(t, backendtest.Harness{Unit: time.Second, New: env(0), Limited: env(backendtest.MaxPools)})
+			backendtest.Run(t, backendtest.Harness{Unit: time.Second, New: env(Options{}), Limited: env(limited)})
 		})
 	}
 }
@@ -170,22 +170,22 @@ type restarting struct {
 	*Store
 }
 
-func (r *restarting) Acquire(ctx context.Context, scope backend.Scope, key string, ttl time.Duration) (backend.Grant, error) {
+func (r *restarting) Acquire(ctx context.Context, scope backend.Scope, key string, q backend.Request) (backend.Grant, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	return r.Store.Acquire(ctx, scope, key, ttl)
+	return r.Store.Acquire(ctx, scope, key, q)
 }
 
-func (r *restarting) Release(ctx context.Context, scope backend.Scope, key string, token int64) (bool, error) {
+func (r *restarting) Release(ctx context.Context, scope backend.Scope, key string, p backend.Proof) (bool, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	return r.Store.Release(ctx, scope, key, token)
+	return r.Store.Release(ctx, scope, key, p)
 }
 
-func (r *restarting) Renew(ctx context.Context, scope backend.Scope, key string, token int64, ttl time.Duration) (bool, error) {
+func (r *restarting) Renew(ctx context.Context, scope backend.Scope, key string, p backend.Proof, ttl time.Duration) (bool, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	return r.Store.Renew(ctx, scope, key, token, ttl)
+	return r.Store.Renew(ctx, scope, key, p, ttl)
 }
 
 func (r *restarting) Claim(ctx context.Context, scope backend.Scope, pool string, n, capacity int64) (backend.Claimed, error) {

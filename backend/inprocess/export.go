@@ -108,13 +108,14 @@ func (e *export) take(key, value []byte) error {
 		return err
 	}
 	if key[0] == poolPrefix {
-		remaining, _ := readInt(value) // checked
-		e.fault = e.to.Write(moving.Record{Pool: &moving.Pool{Scope: scope, Name: name, Remaining: remaining}})
+		p, _ := readPool(value) // checked
+		e.fault = e.to.Write(moving.Record{Pool: &moving.Pool{Scope: scope, Name: name, Remaining: p.remaining, Capacity: p.capacity}})
 		return e.fault
 	}
 	lease, _ := readLease(value) // checked
 	if left := e.deadlineOf(lease) - e.now; left > 0 {
-		e.fault = e.to.Write(moving.Record{Lease: &moving.Lease{Scope: scope, Key: name, Token: lease.token, Remaining: left}})
+		e.fault = e.to.Write(moving.Record{Lease: &moving.Lease{Scope: scope, Key: name, Token: lease.token, Remaining: left,
+			User: lease.user, Acquired: lease.acquired}})
 	}
 	return e.fault
 }

@@ -118,11 +118,11 @@ type importer struct {
 func (i *importer) take(r moving.Record) error {
 	if p := r.Pool; p != nil {
 		i.key = appendKey(append(i.key[:0], poolPrefix), p.Scope, p.Name)
-		i.value = appendInt(i.value[:0], p.Remaining)
+		i.value = appendPool(i.value[:0], pool{remaining: p.Remaining, capacity: p.Capacity})
 	} else {
 		l := r.Lease
 		i.key = appendKey(append(i.key[:0], leasePrefix), l.Scope, l.Key)
-		i.value = appendLease(i.value[:0], leaseRecord{token: l.Token, deadline: deadline(i.now, l.Remaining), ttl: l.Remaining})
+		i.value = appendLease(i.value[:0], &leaseRecord{token: l.Token, deadline: deadline(i.now, l.Remaining), ttl: l.Remaining, acquired: l.Acquired, user: l.User})
 	}
 	_ = i.batch.Set(i.key, i.value, nil)
 	if i.batch.Count() < importBatch {

@@ -59,7 +59,7 @@ func (s *Store) records(t interface {
 
 func acquire(t testing.TB, s *Store, key string, ttl time.Duration) int64 {
 	t.Helper()
-	g, err := s.Acquire(t.Context(), scope, key, ttl)
+	g, err := s.Acquire(t.Context(), scope, key, backend.Request{TTL: ttl})
 	if err != nil || !g.Acquired {
 		t.Fatalf("Acquire(%q) = %+v, %v", key, g, err)
 	}
@@ -68,16 +68,19 @@ func acquire(t testing.TB, s *Store, key string, ttl time.Duration) int64 {
 
 func release(t testing.TB, s *Store, key string, token int64) {
 	t.Helper()
-	if ok, err := s.Release(t.Context(), scope, key, token); err != nil || !ok {
+	if ok, err := s.Release(t.Context(), scope, key, backend.Proof{Token: token}); err != nil || !ok {
 		t.Fatalf("Release(%q) = %v, %v", key, ok, err)
 	}
 }
 
+// limited are the limits of backendtest.Harness.Limited.
+var limited = Options{MaxPools: backendtest.MaxPools, MaxLeases: backendtest.MaxLeases, MaxWaiters: backendtest.MaxWaiters}
+
 func TestConformance(t *testing.T) {
-	env := func(maxPools int) func(t *testing.T) backendtest.Env {
+	env := func(limit Options) func(t *testing.T) backendtest.Env {
 		return func(t *testing.T) backendtest.Env {
 			clock := new(backendtest.Clock)
-			s := New(Options{Clock: clock, ReapInterval: 24 * time.Hour, MaxPools: maxPools})
+			s := New(Options{Clock: clock, ReapInterval: 24 * time.Hour, MaxPools: limit.MaxPools, MaxLeases: limit.MaxLeases, MaxWaiters: limit.MaxWaiters})
 			t.Cleanup(func() { s.Close() })
 			return backendtest.Env{
 				Clients:  []backend.Backend{s},
@@ -88,15 +91,15 @@ func TestConformance(t *testing.T) {
 			}
 		}
 	}
-	backendtest.Run(t, backendtest.Harness{Unit: time.Second, New: env(0), Limited: env(backendtest.MaxPools)})
+	backendtest.Run(t, backendtest.Harness{Unit: time.Second, New: env(Options{}), Limited: env(limited)})
 }
 
 // No answer may depend on whether the reaper has been there.
 func TestConformanceWithABusyReaper(t *testing.T) {
-	env := func(maxPools int) func(t *testing.T) backendtest.Env {
+	env := func(limit Options) func(t *testing.T) backendtest.Env {
 		return func(t *testing.T) backendtest.Env {
 			clock := new(backendtest.Clock)
-			s := New(Options{Clock: clock, ReapInterval: 100 * time.Microsecond, MaxPools: maxPools})
+			s := New(Options{Clock: clock, ReapInterval: 100 * time.Microsecond, MaxPools: limit.MaxPools, MaxLeases: limit.MaxLeases, MaxWaiters: limit.MaxWaiters})
 			t.Cleanup(func() { s.Close() })
 			return backendtest.Env{
 				Clients: []backend.Backend{s},
@@ -110,21 +113,21 @@ func TestConformanceWithABusyReaper(t *testing.T) {
 			}
 		}
 	}
-	backendtest.Run(t, backendtest.Harness{Unit: time.Second, New: env(0), Limited: env(backendtest.MaxPools)})
+	backendtest.Run(t, backendtest.Harness{Unit: time.Second, New: env(Options{}), Limited: env(limited)})
 }
 
 func TestZeroOptionsUseTheMachinesClock(t *testing.T) {
 	s := New(Options{})
 	defer s.Close()
 	before := time.Now()
-	g, err := s.Acquire(t.Context(), scope, "k", time.Hour)
+	g, err := s.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Hour})
 	if err != nil || !g.Acquired || g.Token < before.UnixMicro() {
 		t.Fatalf("Acquire = %+v, %v", g, err)
 	}
 	if g.ExpiresAt.Before(before.Add(time.Hour)) || g.ExpiresAt.After(time.Now().Add(time.Hour)) {
 		t.Errorf("ExpiresAt = %v, want an hour from %v", g.ExpiresAt, before)
 	}
-	if ok, err := s.Release(t.Context(), scope, "k", g.Token); !ok || err != nil {
+	if ok, err := s.Release(t.Context(), scope, "k", backend.Proof{Token: g.Token}); !ok || err != nil {
 		t.Errorf("Release = %v, %v", ok, err)
 	}
 }
@@ -156,7 +159,7 @@ func TestTokensExhausted(t *testing.T) {
 		t.Fatalf("token %d, want the last one below MaxToken", last)
 	}
 	for _, key := range []string{"over", "free"} {
-		g, err := s.Acquire(t.Context(), scope, key, time.Hour)
+		g, err := s.Acquire(t.Context(), scope, key, backend.Request{TTL: time.Hour})
 		if !errors.Is(err, backend.ErrTokensExhausted) || g != (backend.Grant{}) {
 			t.Errorf("Acquire(%q) = %+v, %v; want ErrTokensExhausted", key, g, err)
 		}
@@ -164,13 +167,13 @@ func TestTokensExhausted(t *testing.T) {
 	if n := s.records(t); n != 3 {
 		t.Errorf("%d records, want those of over, held and last", n)
 	}
-	if ok, _ := s.Renew(t.Context(), scope, "over", over, time.Hour); ok {
+	if ok, _ := s.Renew(t.Context(), scope, "over", backend.Proof{Token: over}, time.Hour); ok {
 		t.Error("a failed Acquire revived the lease")
 	}
-	if g, err := s.Acquire(t.Context(), scope, "held", time.Hour); err != nil || g.Acquired {
+	if g, err := s.Acquire(t.Context(), scope, "held", backend.Request{TTL: time.Hour}); err != nil || g.Acquired {
 		t.Errorf("Acquire of a held key = %+v, %v; contention needs no token", g, err)
 	}
-	if ok, _ := s.Release(t.Context(), scope, "held", held); !ok {
+	if ok, _ := s.Release(t.Context(), scope, "held", backend.Proof{Token: held}); !ok {
 		t.Error("the holder cannot release")
 	}
 }
@@ -182,7 +185,7 @@ func TestTokensSurviveAnAbsurdWallClock(t *testing.T) {
 	first := acquire(t, s, "a", time.Hour)
 	const absurd = 250 * 365 * 24 * time.Hour
 	clock.StepWall(absurd)
-	if _, err := s.Acquire(t.Context(), scope, "b", time.Hour); !errors.Is(err, backend.ErrTokensExhausted) {
+	if _, err := s.Acquire(t.Context(), scope, "b", backend.Request{TTL: time.Hour}); !errors.Is(err, backend.ErrTokensExhausted) {
 		t.Fatalf("Acquire in %d: %v, want ErrTokensExhausted", clock.Wall().Year(), err)
 	}
 	clock.StepWall(-absurd)
@@ -209,7 +212,7 @@ func TestReleaseLeavesNoRecord(t *testing.T) {
 	for i := range 1000 {
 		key := fmt.Sprint("k", i)
 		token := acquire(t, s, key, time.Hour)
-		if ok, err := s.Release(t.Context(), scope, key, token); !ok || err != nil {
+		if ok, err := s.Release(t.Context(), scope, key, backend.Proof{Token: token}); !ok || err != nil {
 			t.Fatalf("Release = %v, %v", ok, err)
 		}
 	}
@@ -228,9 +231,9 @@ func TestCallsDoNotAllocate(t *testing.T) {
 			t.Fatal(err)
 		}
 		for call, do := range map[string]func(){
-			"contended Acquire": func() { _, _ = s.Acquire(ctx, scope, name, time.Hour) },
-			"Renew":             func() { _, _ = s.Renew(ctx, scope, name, token, time.Hour) },
-			"foreign Release":   func() { _, _ = s.Release(ctx, scope, name, token+1) },
+			"contended Acquire": func() { _, _ = s.Acquire(ctx, scope, name, backend.Request{TTL: time.Hour}) },
+			"Renew":             func() { _, _ = s.Renew(ctx, scope, name, backend.Proof{Token: token}, time.Hour) },
+			"foreign Release":   func() { _, _ = s.Release(ctx, scope, name, backend.Proof{Token: token + 1}) },
 			"Claim":             func() { _, _ = s.Claim(ctx, scope, name, 1, 1<<40) },
 			"Restock":           func() { _, _ = s.Restock(ctx, scope, name, 1) },
 		} {

@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -99,20 +98,20 @@ func (j *journal) join() (*group, error) {
 // putLease adds the record of a lease to the open group; if its token is above
 // the ceiling, the next ceiling too, so that no token is told before a ceiling
 // above it is durable.
-func (j *journal) putLease(id []byte, token int64, end, ttl time.Duration) (*group, error) {
+func (j *journal) putLease(id []byte, l *leaseRecord) (*group, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	g, err := j.join()
 	if err != nil {
 		return nil, err
 	}
-	if token > j.ceiling {
-		j.ceiling = token + tokenLead
+	if l.token > j.ceiling {
+		j.ceiling = l.token + tokenLead
 		j.value = appendInt(j.value[:0], j.ceiling)
 		_ = g.batch.Set(ceilingKey, j.value, nil) // fails on indexed batches only
 	}
 	j.key = append(append(j.key[:0], leasePrefix), id...)
-	j.value = appendLease(j.value[:0], leaseRecord{token: token, deadline: end, ttl: ttl})
+	j.value = appendLease(j.value[:0], l)
 	_ = g.batch.Set(j.key, j.value, nil)
 	return g, nil
 }
@@ -131,7 +130,7 @@ func (j *journal) eraseLease(id string) (*group, error) {
 }
 
 // putPool adds the record of a pool.
-func (j *journal) putPool(id []byte, remaining int64) (*group, error) {
+func (j *journal) putPool(id []byte, p pool) (*group, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	g, err := j.join()
@@ -139,8 +138,21 @@ func (j *journal) putPool(id []byte, remaining int64) (*group, error) {
 		return nil, err
 	}
 	j.key = append(append(j.key[:0], poolPrefix), id...)
-	j.value = appendInt(j.value[:0], remaining)
+	j.value = appendPool(j.value[:0], p)
 	_ = g.batch.Set(j.key, j.value, nil)
+	return g, nil
+}
+
+// erasePool removes the record of a pool.
+func (j *journal) erasePool(id []byte) (*group, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	g, err := j.join()
+	if err != nil {
+		return nil, err
+	}
+	j.key = append(append(j.key[:0], poolPrefix), id...)
+	_ = g.batch.Delete(j.key, nil)
 	return g, nil
 }
 

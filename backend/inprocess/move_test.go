@@ -106,7 +106,7 @@ func TestMovingToAnotherFolder(t *testing.T) {
 	if !isHeld(t, s, "k") {
 		t.Error("the lease is shorter than it was")
 	}
-	if ok, err := s.Renew(t.Context(), scope, "k", token, time.Hour); !ok || err != nil {
+	if ok, err := s.Renew(t.Context(), scope, "k", backend.Proof{Token: token}, time.Hour); !ok || err != nil {
 		t.Errorf("Renew by the holder = %v, %v", ok, err)
 	}
 	to.clock.Advance(time.Hour)
@@ -256,7 +256,7 @@ func TestAnImportGoesIntoAnEmptyStoreOnly(t *testing.T) {
 	used.clock.StepWall(100 * 24 * time.Hour)
 	s = used.open(t)
 	last := acquire(t, s, "k2", time.Hour)
-	if ok, err := s.Release(t.Context(), scope, "k2", last); !ok || err != nil {
+	if ok, err := s.Release(t.Context(), scope, "k2", backend.Proof{Token: last}); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	s.Close()
@@ -275,7 +275,7 @@ func TestWhatWasExportedIsReplaced(t *testing.T) {
 	there.mustImport(t, path, false)
 	s := there.open(t)
 	claim(t, s, "p", 2, 10)
-	if ok, err := s.Release(t.Context(), scope, "k", heldBy(t, path)); !ok || err != nil {
+	if ok, err := s.Release(t.Context(), scope, "k", backend.Proof{Token: heldBy(t, path)}); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	s.Close()
@@ -319,7 +319,7 @@ func TestACrashedImportIsNeverServed(t *testing.T) {
 	const pools = 2*importBatch + 10
 	id := func(i int) []byte { return appendKey(nil, scope, fmt.Sprint("p", i)) }
 	for i := range pools {
-		if _, err := s.journal.putPool(id(i), int64(i)); err != nil {
+		if _, err := s.journal.putPool(id(i), pool{remaining: int64(i), capacity: int64(i)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -356,14 +356,14 @@ func TestACrashedImportIsNeverServed(t *testing.T) {
 				t.Errorf("crash %d: the same import: %v", crashes, err)
 			}
 			s, err = after.tryOpen()
-		case err == nil && s.count() == 0:
+		case err == nil && s.poolCount() == 0:
 			return errors.Join(nil, s.Close())
 		}
 		if err != nil {
 			t.Errorf("crash %d: %v", crashes, err)
 			return nil
 		}
-		if n := s.count(); n != pools {
+		if n := s.poolCount(); n != pools {
 			t.Errorf("crash %d: %d pools are served, want %d", crashes, n, pools)
 		}
 		s.Close()
@@ -376,8 +376,8 @@ func TestACrashedImportIsNeverServed(t *testing.T) {
 	t.Logf("%d crashes, %d left a seal", crashes, sealed)
 }
 
-// count is how many pools a store has.
-func (s *Store) count() (n int) {
+// poolCount is how many pools a store has.
+func (s *Store) poolCount() (n int) {
 	for i := range s.shards {
 		n += len(s.shards[i].pools)
 	}

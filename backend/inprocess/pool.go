@@ -6,11 +6,18 @@ import (
 	"math"
 
 	"raisinproxy/backend"
+	"raisinproxy/backend/moving"
 )
 
 // A pool is a count of units, never below zero. Its shard's mutex guards it. It
 // lives as long as the store: a pool that went away would be sold once more.
-type pool struct{ remaining int64 }
+type pool struct {
+	remaining int64
+	capacity  int64 // of its first claim, or unknownCapacity
+}
+
+// unknownCapacity is that of a pool of a version that did not keep it.
+const unknownCapacity = moving.UnknownCapacity
 
 // Claim implements backend.Inventory. It fails with backend.ErrUnavailable, if
 // ctx has ended before the call or the store is closed; nothing changed then. A
@@ -38,7 +45,7 @@ func (s *Store) claim(id []byte, n, capacity int64) (backend.Claimed, basis, err
 		if !s.tenants.take(tenantOf(id)) {
 			return backend.Claimed{}, basis{}, backend.ErrTooManyPools
 		}
-		p = &pool{remaining: capacity}
+		p = &pool{remaining: capacity, capacity: capacity}
 	}
 	left, claimed := p.remaining, n <= p.remaining
 	if claimed {
@@ -47,7 +54,7 @@ func (s *Store) claim(id []byte, n, capacity int64) (backend.Claimed, basis, err
 	if known && !claimed {
 		return backend.Claimed{Remaining: left}, sh.seen(), nil
 	}
-	if err := sh.recordPool(id, left); err != nil {
+	if err := sh.recordPool(id, pool{remaining: left, capacity: p.capacity}); err != nil {
 		if !known {
 			s.tenants.giveBack(tenantOf(id))
 		}
@@ -86,7 +93,7 @@ func (s *Store) restock(id []byte, n int64) (int64, basis, error) {
 	if n > math.MaxInt64-p.remaining {
 		return 0, sh.seen(), fmt.Errorf("%w: %d + %d", backend.ErrCountOverflow, p.remaining, n)
 	}
-	if err := sh.recordPool(id, p.remaining+n); err != nil {
+	if err := sh.recordPool(id, pool{remaining: p.remaining + n, capacity: p.capacity}); err != nil {
 		return 0, basis{}, err
 	}
 	p.remaining += n

@@ -50,6 +50,22 @@ func (s *Store) reap() {
 		}
 	}
 	s.giveBack()
+	s.users.forget()
+}
+
+// reapFor drops leases that are over until a user may have one more, and reports whether
+// that is so. It takes a batch of a shard's at most, since a call waits for it.
+func (s *Store) reapFor(name string) bool {
+	u := s.users.found(name)
+	defer u.drop()
+	now := s.clock.Boot()
+	for i := range s.shards {
+		s.shards[i].reap(now)
+		if u.leases.Load() <= s.users.limit { // with the one that u counts here
+			return true
+		}
+	}
+	return false
 }
 
 // crowd is how many leases must have gone before memory goes back to the system and the

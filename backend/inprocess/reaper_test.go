@@ -3,6 +3,7 @@ package inprocess
 import (
 	"fmt"
 	"math"
+	"raisinproxy/backend"
 	"runtime"
 	"testing"
 	"testing/synctest"
@@ -17,6 +18,10 @@ type bubbleClock struct{ start time.Time }
 func (c bubbleClock) Boot() time.Duration { return time.Since(c.start) }
 func (c bubbleClock) Wall() time.Time     { return time.Now() }
 
+func (c bubbleClock) AfterFunc(at time.Duration, f func()) (stop func() bool) {
+	return time.AfterFunc(at-c.Boot(), f).Stop
+}
+
 func TestReaperDropsWhatIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Options{Clock: bubbleClock{time.Now()}, ReapInterval: 10 * time.Second})
@@ -26,7 +31,7 @@ func TestReaperDropsWhatIsOver(t *testing.T) {
 		}
 		held := acquire(t, s, "long", 25*time.Second)
 		renewed := acquire(t, s, "renewed", 15*time.Second)
-		if ok, _ := s.Renew(t.Context(), scope, "renewed", renewed, 40*time.Second); !ok {
+		if ok, _ := s.Renew(t.Context(), scope, "renewed", backend.Proof{Token: renewed}, 40*time.Second); !ok {
 			t.Fatal("Renew failed")
 		}
 
@@ -46,7 +51,7 @@ func TestReaperDropsWhatIsOver(t *testing.T) {
 				t.Errorf("at %v: %d records, want %d", step.at, n, step.left)
 			}
 		}
-		if ok, _ := s.Release(t.Context(), scope, "long", held); ok {
+		if ok, _ := s.Release(t.Context(), scope, "long", backend.Proof{Token: held}); ok {
 			t.Error("released a lease that was reaped")
 		}
 	})
@@ -69,7 +74,7 @@ func TestReaperWorksInBatches(t *testing.T) {
 	s, clock := newStore(t)
 	sh := &s.shards[0]
 	for i := range 3 * reapBatch {
-		sh.insert(fmt.Sprint("k", i), int64(i), time.Second)
+		sh.insert(fmt.Sprint("k", i), time.Second).token = int64(i)
 	}
 	clock.Advance(time.Second)
 	for _, left := range []int{2 * reapBatch, reapBatch, 0} {
@@ -98,7 +103,7 @@ func TestMemoryComesBack(t *testing.T) {
 	acquire(t, s, "stays", time.Hour)
 	full := heapInUse()
 	for key, token := range tokens {
-		if ok, _ := s.Release(t.Context(), scope, key, token); !ok {
+		if ok, _ := s.Release(t.Context(), scope, key, backend.Proof{Token: token}); !ok {
 			t.Fatalf("Release(%q) is false", key)
 		}
 	}
@@ -110,7 +115,7 @@ func TestMemoryComesBack(t *testing.T) {
 	if after := heapInUse(); after-before > (full-before)/50 {
 		t.Errorf("heap of %d KiB before, %d KiB full, %d KiB after", before>>10, full>>10, after>>10)
 	}
-	if g, err := s.Acquire(t.Context(), scope, "stays", time.Hour); err != nil || g.Acquired {
+	if g, err := s.Acquire(t.Context(), scope, "stays", backend.Request{TTL: time.Hour}); err != nil || g.Acquired {
 		t.Errorf("Acquire of the lease that stayed = %+v, %v", g, err)
 	}
 }
@@ -120,7 +125,7 @@ func TestUnusedRecordsAreFew(t *testing.T) {
 	s, _ := newStore(t)
 	sh := &s.shards[0]
 	for i := range 2 * maxUnused {
-		sh.insert(fmt.Sprint("k", i), int64(i), time.Second)
+		sh.insert(fmt.Sprint("k", i), time.Second).token = int64(i)
 	}
 	for len(sh.expiry) > 0 {
 		sh.remove(sh.expiry[0].lease)
@@ -151,7 +156,7 @@ func TestShrinkKeepsTheLeases(t *testing.T) {
 		if i%10 == 0 {
 			ttl = time.Duration(i+2) * time.Second
 		}
-		sh.insert(fmt.Sprint("k", i), int64(i), ttl)
+		sh.insert(fmt.Sprint("k", i), ttl).token = int64(i)
 	}
 	clock.Advance(time.Second)
 	s.reap()
@@ -175,7 +180,7 @@ func TestShrinkIsBounded(t *testing.T) {
 		if i < stay {
 			ttl = time.Minute
 		}
-		sh.insert(fmt.Sprint("k", i), int64(i), ttl)
+		sh.insert(fmt.Sprint("k", i), ttl).token = int64(i)
 	}
 	clock.Advance(time.Second)
 	s.reap()
@@ -249,7 +254,7 @@ func TestExpiryStaysInOrder(t *testing.T) {
 		}
 		insert := func(rt *rapid.T) {
 			next++
-			sh.insert(fmt.Sprint(next), int64(next), ttl.Draw(rt, "end"))
+			sh.insert(fmt.Sprint(next), ttl.Draw(rt, "end")).token = int64(next)
 		}
 		rt.Repeat(map[string]func(*rapid.T){
 			"insert":  insert,

@@ -88,7 +88,7 @@ func (r *recovery) write(db *pebble.DB) error {
 		} else {
 			l := r.renewed[i-len(r.over)]
 			key = append(key[:1], l.key...)
-			value = appendLease(value[:0], leaseRecord{token: l.token, deadline: l.deadline, ttl: r.ttl(l.deadline)})
+			value = appendLease(value[:0], &leaseRecord{token: l.token, deadline: l.deadline, ttl: r.ttl(l.deadline), acquired: l.acquired, user: l.user.named()})
 			_ = batch.Set(key, value, nil)
 		}
 		if batch.Len() < portionBytes {
@@ -205,8 +205,8 @@ func (r *recovery) take(key, value []byte) error {
 	case leasePrefix:
 		return r.takeLease(id, value)
 	case poolPrefix:
-		remaining, err := readInt(value)
-		r.store.shardOf(id).pools[string(id)] = &pool{remaining: remaining}
+		p, err := readPool(value)
+		r.store.shardOf(id).pools[string(id)] = &p
 		r.store.tenants.found(tenantOf(id))
 		return err
 	case metaPrefix:
@@ -235,7 +235,7 @@ func (r *recovery) takeLease(id, value []byte) error {
 		r.over = append(r.over, string(id))
 		return nil
 	}
-	l := &lease{key: string(id), token: record.token, deadline: end}
+	l := &lease{key: string(id), token: record.token, deadline: end, acquired: record.acquired, user: r.store.users.found(record.user)}
 	r.store.shardOf(id).found(l)
 	if !r.sameBoot {
 		r.renewed = append(r.renewed, l)

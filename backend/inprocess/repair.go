@@ -244,7 +244,9 @@ func checkRecord(key, value []byte) (err error) {
 	switch {
 	case len(key) > 0 && key[0] == leasePrefix:
 		_, err = readLease(value)
-	case len(key) > 0 && key[0] == poolPrefix, bytes.Equal(key, ceilingKey):
+	case len(key) > 0 && key[0] == poolPrefix:
+		_, err = readPool(value)
+	case bytes.Equal(key, ceilingKey):
 		_, err = readInt(value)
 	case bytes.Equal(key, pauseKey):
 		_, err = readPause(value)

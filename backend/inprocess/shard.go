@@ -26,6 +26,7 @@ type shard struct {
 	leases map[string]*lease
 	expiry expiry // the same leases, by deadline
 	pools  map[string]*pool
+	queues map[string]*queue // lines for locks; nil until somebody waits
 
 	journal *journal // nil: nothing is kept on disk
 	latest  *group   // the last one with a change of this shard; nil: none
@@ -40,10 +41,17 @@ type shard struct {
 func (sh *shard) init() {
 	sh.leases = make(map[string]*lease)
 	sh.pools = make(map[string]*pool)
+	sh.queues = nil
+}
+
+// held tells whether somebody holds a lock.
+func (sh *shard) held(key string, now time.Duration) bool {
+	l := sh.leases[key]
+	return l != nil && l.live(now)
 }
 
 // insert adds a lease for a key that has no record.
-func (sh *shard) insert(key string, token int64, end time.Duration) {
+func (sh *shard) insert(key string, end time.Duration) *lease {
 	l := sh.unused
 	if l == nil {
 		l = new(lease)
@@ -51,10 +59,11 @@ func (sh *shard) insert(key string, token int64, end time.Duration) {
 		sh.unused = l.next
 		sh.unusedCount--
 	}
-	*l = lease{key: key, token: token, deadline: end}
+	*l = lease{key: key, deadline: end}
 	sh.leases[key] = l
 	sh.expiry.push(l)
 	sh.peak = max(sh.peak, len(sh.leases))
+	return l
 }
 
 // found adds a lease of a store that is being read, and index all of them to the map
@@ -72,6 +81,7 @@ func (sh *shard) index() {
 
 // remove drops the record of a lease.
 func (sh *shard) remove(l *lease) {
+	l.user.drop()
 	delete(sh.leases, l.key)
 	sh.expiry.remove(l)
 	if sh.unusedCount < maxUnused {
@@ -103,11 +113,11 @@ func (sh *shard) shrink() (left int) {
 // What follows writes to the journal, if there is one, and comes before the same
 // change of memory: what was refused there must not be seen here.
 
-func (sh *shard) recordLease(id []byte, token int64, end, ttl time.Duration) error {
+func (sh *shard) recordLease(id []byte, l *leaseRecord) error {
 	if sh.journal == nil {
 		return nil
 	}
-	return sh.wrote(sh.journal.putLease(id, token, end, ttl))
+	return sh.wrote(sh.journal.putLease(id, l))
 }
 
 func (sh *shard) recordEnd(l *lease) error {
@@ -117,11 +127,18 @@ func (sh *shard) recordEnd(l *lease) error {
 	return sh.wrote(sh.journal.eraseLease(l.key))
 }
 
-func (sh *shard) recordPool(id []byte, remaining int64) error {
+func (sh *shard) recordPool(id []byte, p pool) error {
 	if sh.journal == nil {
 		return nil
 	}
-	return sh.wrote(sh.journal.putPool(id, remaining))
+	return sh.wrote(sh.journal.putPool(id, p))
+}
+
+func (sh *shard) recordNoPool(id []byte) error {
+	if sh.journal == nil {
+		return nil
+	}
+	return sh.wrote(sh.journal.erasePool(id))
 }
 
 func (sh *shard) wrote(g *group, err error) error {

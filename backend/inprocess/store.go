@@ -32,6 +32,11 @@ type Options struct {
 	ReapInterval time.Duration
 	// MaxPools is how many pools a tenant may have; 0 stands for any number.
 	MaxPools int
+	// MaxLeases is how many live leases a user may have, those that are waited for
+	// included; 0 stands for any number.
+	MaxLeases int
+	// MaxWaiters is how many calls may wait for one lock; 0 stands for any number.
+	MaxWaiters int
 	// MaxTTL is the longest lease that callers can have. A store that does not know of
 	// all leases grants nothing for so long; see Open.
 	MaxTTL time.Duration
@@ -55,11 +60,14 @@ type Store struct {
 	seed    maphash.Seed
 	shards  []shard
 	tenants tenants
+	users   users
 	journal *journal // nil: nothing is kept on disk
 	home    *folder  // where that is
 	pause   pause    // of grants; does not change while the store is open
 	maxTTL  time.Duration
-	left    atomic.Int64 // leases that were dropped since giveBack gave something back
+
+	maxWaiters int          // for one lock; 0: any number
+	left       atomic.Int64 // leases that were dropped since giveBack gave something back
 
 	backingUp atomic.Bool // a backup is being made
 	closed    atomic.Bool
@@ -83,12 +91,14 @@ func unstarted(opts Options) *Store {
 		opts.Clock = systemClock{}
 	}
 	s := &Store{
-		clock:   opts.Clock,
-		seed:    maphash.MakeSeed(),
-		tenants: tenants{limit: opts.MaxPools},
-		maxTTL:  opts.MaxTTL,
-		shards:  make([]shard, shardCount),
-		stop:    make(chan struct{}),
+		clock:      opts.Clock,
+		seed:       maphash.MakeSeed(),
+		tenants:    tenants{limit: opts.MaxPools},
+		users:      users{limit: int64(opts.MaxLeases)},
+		maxTTL:     opts.MaxTTL,
+		maxWaiters: opts.MaxWaiters,
+		shards:     make([]shard, shardCount),
+		stop:       make(chan struct{}),
 	}
 	for i := range s.shards {
 		s.shards[i].init()
@@ -120,9 +130,9 @@ func (s *Store) Close() error {
 	return s.journal.close()
 }
 
-// Immediate reports that every call answers from memory, without I/O and
-// without waiting for another one, so that a caller may make it where it must
-// not block. A durable store waits for its disk.
+// Immediate reports that every call that is not to wait for its turn answers from
+// memory, without I/O and without waiting for another one, so that a caller may make
+// it where it must not block. A durable store waits for its disk.
 func (s *Store) Immediate() bool { return s.journal == nil }
 
 // ready says why a call must not begin. Nothing was applied then.
@@ -154,7 +164,14 @@ const keySize = backend.MaxNameBytes + 256
 // appendKey encodes a name in its scope. Every part follows its length, so two
 // different (scope, name) never give the same bytes, whatever they contain.
 func appendKey(buf []byte, scope backend.Scope, name string) []byte {
-	for _, part := range [...]string{scope.Tenant, scope.Repository, scope.Branch, name} {
+	buf = appendScope(buf, scope)
+	buf = binary.AppendUvarint(buf, uint64(len(name)))
+	return append(buf, name...)
+}
+
+// appendScope begins a key: all keys of a scope, and no others, begin so.
+func appendScope(buf []byte, scope backend.Scope) []byte {
+	for _, part := range [...]string{scope.Tenant, scope.Repository, scope.Branch} {
 		buf = binary.AppendUvarint(buf, uint64(len(part)))
 		buf = append(buf, part...)
 	}

@@ -17,8 +17,12 @@ import (
 	"time"
 )
 
-// Format is the version of the file that this program writes and reads.
-const Format = 1
+// Format is the version of the file that this program writes. It reads the first one too, which has
+// no holders and no capacities.
+const (
+	Format      = 2
+	firstFormat = 1
+)
 
 // ErrFile means that a file is none that an export has written, or not all of it. Compare with errors.Is.
 var ErrFile = errors.New("not a whole export")
@@ -174,8 +178,8 @@ func (f *File) read(use func(Record) error) error {
 	if err := decode(first, &f.Header); err != nil || f.Header.ID == "" {
 		return fmt.Errorf("%w: its first line is not that of one", ErrFile)
 	}
-	if f.Header.Format != Format {
-		return fmt.Errorf("%w: it has the format %d, and this version of the program reads %d", ErrFile, f.Header.Format, Format)
+	if f.Header.Format != Format && f.Header.Format != firstFormat {
+		return fmt.Errorf("%w: it has the format %d, and this version of the program reads those up to %d", ErrFile, f.Header.Format, Format)
 	}
 	var seen Totals
 	for number := 2; ; number++ {

@@ -123,11 +123,11 @@ func TestAFileOfALaterFormatIsRefusedAsSuch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	later := strings.Replace(string(text), `"raisinproxy_export":1`, `"raisinproxy_export":2`, 1)
+	later := strings.Replace(string(text), `"raisinproxy_export":2`, `"raisinproxy_export":3`, 1)
 	if err := os.WriteFile(path, []byte(later), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(path); !errors.Is(err, ErrFile) || !strings.Contains(err.Error(), "format 2") {
+	if _, err := Open(path); !errors.Is(err, ErrFile) || !strings.Contains(err.Error(), "format 3") {
 		t.Errorf("Open = %v, want ErrFile that names the format", err)
 	}
 }

@@ -22,7 +22,11 @@ type Pool struct {
 	Scope     backend.Scope
 	Name      string
 	Remaining int64
+	Capacity  int64 // of its first claim, or UnknownCapacity
 }
+
+// UnknownCapacity is that of a pool of a version that did not keep it.
+const UnknownCapacity = backend.UnknownCapacity
 
 // A Lease is one that was live when it was exported.
 type Lease struct {
@@ -32,6 +36,8 @@ type Lease struct {
 	// Remaining is what was left of it, rounded up to milliseconds. It counts anew from the import,
 	// since nobody knows how long the file lay around: so a lease is never shorter than granted.
 	Remaining time.Duration
+	User      string // "": nobody knows
+	Acquired  int64  // by the wall clock, in microseconds since 1970; 0: nobody knows
 }
 
 // Header is the first line.
@@ -63,19 +69,29 @@ type line struct {
 	Branch      text   `json:"branch"`
 	Pool        *text  `json:"pool,omitempty"`
 	Remaining   *int64 `json:"remaining,omitempty"`
+	Capacity    *int64 `json:"capacity,omitempty"`
 	Key         *text  `json:"key,omitempty"`
 	Token       *int64 `json:"token,omitempty"`
 	RemainingMS *int64 `json:"remaining_ms,omitempty"`
+	User        text   `json:"user,omitempty"`
+	AcquiredUS  int64  `json:"acquired_us,omitempty"`
 }
 
 func lineOf(r Record) line {
 	if p := r.Pool; p != nil {
 		name := text(p.Name)
-		return line{Tenant: text(p.Scope.Tenant), Repository: text(p.Scope.Repository), Branch: text(p.Scope.Branch), Pool: &name, Remaining: &p.Remaining}
+		l := line{Tenant: text(p.Scope.Tenant), Repository: text(p.Scope.Repository), Branch: text(p.Scope.Branch), Pool: &name, Remaining: &p.Remaining}
+		if p.Capacity != UnknownCapacity {
+			l.Capacity = &p.Capacity
+		}
+		return l
 	}
 	l := r.Lease
 	key, ms := text(l.Key), milliseconds(l.Remaining)
-	return line{Tenant: text(l.Scope.Tenant), Repository: text(l.Scope.Repository), Branch: text(l.Scope.Branch), Key: &key, Token: &l.Token, RemainingMS: &ms}
+	return line{
+		Tenant: text(l.Scope.Tenant), Repository: text(l.Scope.Repository), Branch: text(l.Scope.Branch), Key: &key, Token: &l.Token, RemainingMS: &ms,
+		User: text(l.User), AcquiredUS: l.Acquired,
+	}
 }
 
 // milliseconds rounds up: a lease is never shorter than it was.
@@ -93,12 +109,16 @@ var errLine = errors.New("a line that no export has written")
 func (l line) record() (Record, error) {
 	scope := backend.Scope{Tenant: string(l.Tenant), Repository: string(l.Repository), Branch: string(l.Branch)}
 	switch {
-	case l.Pool != nil && l.Remaining != nil && l.Key == nil && l.Token == nil && l.RemainingMS == nil:
-		p := Pool{Scope: scope, Name: string(*l.Pool), Remaining: *l.Remaining}
+	case l.Pool != nil && l.Remaining != nil && l.Key == nil && l.Token == nil && l.RemainingMS == nil && l.User == "" && l.AcquiredUS == 0:
+		p := Pool{Scope: scope, Name: string(*l.Pool), Remaining: *l.Remaining, Capacity: UnknownCapacity}
+		if l.Capacity != nil {
+			p.Capacity = *l.Capacity
+		}
 		return Record{Pool: &p}, p.check()
-	case l.Key != nil && l.Token != nil && l.RemainingMS != nil && l.Pool == nil && l.Remaining == nil:
+	case l.Key != nil && l.Token != nil && l.RemainingMS != nil && l.Pool == nil && l.Remaining == nil && l.Capacity == nil:
 		const most = int64(1<<63-1) / int64(time.Millisecond)
-		v := Lease{Scope: scope, Key: string(*l.Key), Token: *l.Token, Remaining: time.Duration(min(*l.RemainingMS, most)) * time.Millisecond}
+		v := Lease{Scope: scope, Key: string(*l.Key), Token: *l.Token, Remaining: time.Duration(min(*l.RemainingMS, most)) * time.Millisecond,
+			User: string(l.User), Acquired: l.AcquiredUS}
 		return Record{Lease: &v}, v.check()
 	}
 	return Record{}, errLine
@@ -107,6 +127,9 @@ func (l line) record() (Record, error) {
 func (p *Pool) check() error {
 	if p.Remaining < 0 {
 		return fmt.Errorf("pool %q has %d units", p.Name, p.Remaining)
+	}
+	if p.Capacity < UnknownCapacity {
+		return fmt.Errorf("pool %q has a capacity of %d", p.Name, p.Capacity)
 	}
 	return checkName(p.Name)
 }
@@ -117,6 +140,8 @@ func (l *Lease) check() error {
 		return fmt.Errorf("the lease of %q has the token %d", l.Key, l.Token)
 	case l.Remaining <= 0:
 		return fmt.Errorf("the lease of %q has %v left", l.Key, l.Remaining)
+	case l.Acquired < 0:
+		return fmt.Errorf("the lease of %q was acquired at %d", l.Key, l.Acquired)
 	}
 	return checkName(l.Key)
 }

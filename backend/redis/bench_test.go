@@ -10,6 +10,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"raisinproxy/backend"
 	"raisinproxy/backend/redis/redistest"
 )
 
@@ -80,12 +81,12 @@ func BenchmarkAcquireRelease(b *testing.B) {
 		b.Run(fmt.Sprintf("callers=%d/store", n), func(b *testing.B) {
 			callers(b, n, func(worker int) {
 				key := fmt.Sprint("seat:", worker)
-				g, err := s.Acquire(context.Background(), scope, key, time.Minute)
+				g, err := s.Acquire(context.Background(), scope, key, backend.Request{TTL: time.Minute})
 				if err != nil || !g.Acquired {
 					b.Errorf("Acquire = %+v, %v", g, err)
 					return
 				}
-				if ok, err := s.Release(context.Background(), scope, key, g.Token); !ok {
+				if ok, err := s.Release(context.Background(), scope, key, backend.Proof{Token: g.Token}); !ok {
 					b.Error(ok, err)
 				}
 			})
@@ -93,12 +94,12 @@ func BenchmarkAcquireRelease(b *testing.B) {
 		b.Run(fmt.Sprintf("callers=%d/direct", n), func(b *testing.B) {
 			callers(b, n, func(worker int) {
 				key := keyOf(d.opts.Namespace, lockKind, scope, fmt.Sprint("direct:", worker))
-				reply := d.eval(b, acquireScript, key, 60000, 86400000, 0, 0, d.judged, 60000)
+				reply := d.eval(b, acquireScript, key, 60000, 86400000, 0, 0, d.judged, 60000, "", 0, 0)
 				if reply[0] != "GRANTED" {
 					b.Error(reply)
 					return
 				}
-				if reply := d.eval(b, releaseScript, key, reply[2], 60000); reply[0] != "YES" {
+				if reply := d.eval(b, releaseScript, key, reply[2], 60000, "", 0); reply[0] != "YES" {
 					b.Error(reply)
 				}
 			})

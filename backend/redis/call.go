@@ -32,8 +32,9 @@ type call struct {
 
 // reply is the answer of a script.
 type reply struct {
-	word string
-	rest []string
+	word   string
+	micros int64 // the server's time
+	rest   []string
 }
 
 // at is the i-th value after the word and the time; "" if there is none.
@@ -56,7 +57,7 @@ func (r reply) changed() bool {
 		word = r.at(0)
 	}
 	switch word {
-	case "GRANTED", "YES", "CLAIMED", "RESTOCKED", "UNDONE":
+	case "GRANTED", "YES", "CLAIMED", "RESTOCKED", "UNDONE", "EVICTED", "SET", "DROPPED":
 		return true
 	}
 	return false
@@ -68,7 +69,11 @@ var errShort = errors.New("fewer replicas than wait_replicas have acknowledged t
 // do runs a call to its end. Its errors are as package backend says: what was written
 // and did not come back is settled or in doubt.
 func (s *Store) do(ctx context.Context, c *call) (reply, error) {
-	r, err := s.execute(ctx, c)
+	return s.unlessMoved(s.execute(ctx, c))
+}
+
+// unlessMoved makes an error of the answer that the name space is sealed.
+func (s *Store) unlessMoved(r reply, err error) (reply, error) {
 	if err == nil && r.word == "SEALED" {
 		s.watch.lookNow()
 		return reply{}, backend.ErrMoved
@@ -82,7 +87,7 @@ func (s *Store) execute(ctx context.Context, c *call) (reply, error) {
 	}
 	defer s.work.Done()
 	if s.clock.now() == 0 {
-		return reply{}, fmt.Errorf("%w: no answer from Redis yet", backend.ErrUnavailable)
+		return reply{}, errNoAnswer
 	}
 	c.nonce = s.nonce()
 	c.forget = s.known.forget(c.key)
@@ -91,7 +96,10 @@ func (s *Store) execute(ctx context.Context, c *call) (reply, error) {
 	defer cancel()
 	r, err := s.repeat(sending, c, c.request)
 	if err == nil {
-		if !c.copied && r.changed() {
+		switch {
+		case !r.changed():
+			s.known.answer(c.key, c.forget...) // its script has not come to them
+		case !c.copied:
 			s.known.answer(c.key, c.nonce)
 		}
 		return r, nil
@@ -104,6 +112,8 @@ func (s *Store) execute(ctx context.Context, c *call) (reply, error) {
 	}
 	return s.settle(ctx, c, start, err)
 }
+
+var errNoAnswer = fmt.Errorf("%w: no answer from Redis yet", backend.ErrUnavailable)
 
 // finalError ends a call for certain, whatever copies of it there are.
 type finalError struct{ err error }
@@ -175,6 +185,8 @@ func (s *Store) repeat(ctx context.Context, c *call, next nextCopy) (reply, erro
 				err = errors.New("the request reached Redis after its time")
 			case "JUDGE", "NOBEAT", "CLOCK":
 				err = s.unjudged(answer.word)
+			case "MORE": // there is more to be done than a script may
+				continue
 			case "GIVENUP":
 				return reply{}, &finalError{fmt.Errorf("%w: the call was given up", backend.ErrUnavailable)}
 			default:
@@ -320,13 +332,13 @@ func (s *Store) read(r *request) (reply, error) {
 		return reply{}, fmt.Errorf("redis: the script %s answered %v", r.script.name, texts)
 	}
 	answer := reply{word: texts[0], rest: texts[2:]}
-	micros, _ := strconv.ParseInt(texts[1], 10, 64)
+	answer.micros, _ = strconv.ParseInt(texts[1], 10, 64)
 	var token int64
 	switch answer.word {
 	case "GRANTED", "HELD", "YES", "NO":
 		token = answer.int(0)
 	}
-	s.clock.see(micros, min(token, backend.MaxToken-1))
+	s.clock.see(answer.micros, min(token, backend.MaxToken-1))
 	if r.short && answer.changed() {
 		return reply{}, &finalError{fmt.Errorf("%w: %w", backend.ErrInDoubt, errShort)}
 	}

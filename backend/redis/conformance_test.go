@@ -16,6 +16,9 @@ func harness(configure func(t *testing.T) Options) backendtest.Harness {
 		return func(t *testing.T) backendtest.Env {
 			o := configure(t)
 			o.MaxPools, o.MaxTTL = maxPools, math.MaxInt64 // leases of any length are tried
+			if maxPools > 0 {
+				o.MaxLeases, o.MaxWaiters = backendtest.MaxLeases, backendtest.MaxWaiters
+			}
 			start := time.Now()
 			return backendtest.Env{
 				Clients:    []backend.Backend{open(t, o), open(t, second(t, o))},

@@ -6,7 +6,16 @@
 //	store.go       Store: Open, Close
 //	lock.go        Acquire, Renew, Release
 //	inventory.go   Claim, Restock
+//	first.go       AcquireFirst; what is read of a lock
+//	count.go, list.go  Count; Leases, Pools
+//	operator.go    Evict, SetPool, DropPool
+//	place.go       the places of pools under a limit
+//	ask.go         scripts that need no nonce
+//	layout.go      masters, and the slots of a Cluster
 //	call.go        one call: its nonce, its copies, what their answers mean
+//	queue.go       one call that waits in line for a lock
+//	lines.go       the lines that calls of this proxy stand in, and polls
+//	offers.go      hearing of locks that are offered to them
 //	settle.go      what became of a call whose answer did not arrive
 //	lane.go        requests to one server, in pipelines
 //	errors.go      what an error says about its request
@@ -34,6 +43,12 @@
 //
 // go-redis must not repeat a request by itself, since a copy that may still be on its way makes
 // a difference: see connect.
+//
+// # Lines
+//
+// A lock's hash has the line of those who wait for it, see lua/queue.lua. A ticket is the nonce of its call, which asks for
+// the lock again, under that nonce, when it is offered to it. So a call that waits has many requests, and still is one
+// call: it has the lock once, or is settled. What Redis or a proxy forgets of a line is noticed by polls.
 //
 // # Time
 //

@@ -40,14 +40,27 @@ func (w *watch) grants(addr string) (evidence, error) {
 // counts is the evidence for a call on a pool at the master at addr, or why inventory has stopped.
 func (w *watch) counts(addr string) (evidence, error) {
 	return w.evidence(addr, func() error {
-		switch {
-		case w.state.Lost != "":
+		if w.state.Lost != "" {
 			return fmt.Errorf("%w: %s", backend.ErrStateLost, w.state.Lost)
-		case len(w.policies) > 0:
-			return fmt.Errorf("%w: maxmemory-policy is %s, which may evict pools; inventory needs noeviction", backend.ErrUnavailable, w.policies[0])
 		}
-		return nil
+		return w.keepsPools()
 	})
+}
+
+// sets is the evidence for an operator who says what is in a pool: a loss of state does not keep him from that.
+func (w *watch) sets(addr string) (evidence, error) { return w.evidence(addr, w.keepsPools) }
+
+// sees is the evidence for who looks for locks at the master at addr.
+func (w *watch) sees(addr string) (evidence, error) {
+	return w.evidence(addr, func() error { return nil })
+}
+
+// keepsPools says why pools may get lost at any time. mu is held.
+func (w *watch) keepsPools() error {
+	if len(w.policies) > 0 {
+		return fmt.Errorf("%w: maxmemory-policy is %s, which may evict pools; inventory needs noeviction", backend.ErrUnavailable, w.policies[0])
+	}
+	return nil
 }
 
 // evidence is what is known of the master at addr, unless refused, under mu, says why nothing may be
@@ -80,6 +93,19 @@ func (w *watch) about(addr string) (evidence, error) {
 		e.earliest = w.state.Earliest
 	}
 	return e, nil
+}
+
+// offersFrom is the server time before which no free lock is offered to those in line: they would be refused it.
+func (w *watch) offersFrom() int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch now := time.Now(); {
+	case !w.opts.ContinueOnLoss && now.Before(w.paused):
+		return backend.MaxToken - 1
+	case now.Before(w.state.Early):
+		return w.state.Earliest
+	}
+	return 0
 }
 
 // longest is the longest lease that any proxy may ever have granted. One that is longer was written by somebody else.

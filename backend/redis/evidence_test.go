@@ -27,7 +27,9 @@ func waitOn(t *testing.T, s *Store) *waitingCalls {
 	w := &waitingCalls{}
 	for i := range many {
 		w.claims = append(w.claims, background(func() (backend.Claimed, error) { return s.Claim(t.Context(), scope, fmt.Sprint("p", i), 1, 2) }))
-		w.grants = append(w.grants, background(func() (backend.Grant, error) { return s.Acquire(t.Context(), scope, fmt.Sprint("k", i), time.Minute) }))
+		w.grants = append(w.grants, background(func() (backend.Grant, error) {
+			return s.Acquire(t.Context(), scope, fmt.Sprint("k", i), backend.Request{TTL: time.Minute})
+		}))
 	}
 	return w
 }
@@ -52,7 +54,7 @@ func sellAndHold(t *testing.T, s *Store, half func()) (greatest int64) {
 		mustClaim(t, s, fmt.Sprint("p", i), 1, 2, 1)
 		key := fmt.Sprint("k", i)
 		if token := mustAcquire(t, s, key, time.Minute); i%2 == 0 { // one that is free, and has a token, in what is saved
-			if ok, err := s.Release(t.Context(), scope, key, token); !ok || err != nil {
+			if ok, err := s.Release(t.Context(), scope, key, backend.Proof{Token: token}); !ok || err != nil {
 				t.Fatal(ok, err)
 			}
 		}
@@ -108,7 +110,7 @@ func TestTokensOfCallsThatWaitedRiseThoughTheClockWentBack(t *testing.T) {
 	var calls []func() (backend.Grant, error)
 	for i := range 8 {
 		calls = append(calls, background(func() (backend.Grant, error) {
-			return other.Acquire(t.Context(), scope, fmt.Sprint("new", i), time.Minute)
+			return other.Acquire(t.Context(), scope, fmt.Sprint("new", i), backend.Request{TTL: time.Minute})
 		}))
 	}
 	clock.Step(-time.Second)
@@ -119,7 +121,7 @@ func TestTokensOfCallsThatWaitedRiseThoughTheClockWentBack(t *testing.T) {
 		}
 	}
 	eventually(t, "the clock has passed every token", func() bool {
-		g, err := other.Acquire(t.Context(), scope, "later", time.Minute)
+		g, err := other.Acquire(t.Context(), scope, "later", backend.Request{TTL: time.Minute})
 		if g.Acquired && g.Token <= greatest {
 			t.Fatalf("token %d after %d", g.Token, greatest)
 		}
@@ -162,7 +164,7 @@ func TestAWipedRedisIsNoticedBeforeAPoolIsMade(t *testing.T) {
 			if got, err := other.Claim(t.Context(), scope, "p", 1, 1); err == nil {
 				t.Errorf("Claim of a sold-out pool that was lost = %+v", got)
 			}
-			if got, err := other.Acquire(t.Context(), scope, "k", time.Minute); err == nil {
+			if got, err := other.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Minute}); err == nil {
 				t.Errorf("Acquire of a held lock that was lost = %+v", got)
 			}
 		})
@@ -214,7 +216,9 @@ func TestTheLossOfOneShardIsNoticed(t *testing.T) {
 			c.lose(cluster.Masters[shard], func() {
 				for i := range pools {
 					claims = append(claims, background(func() (backend.Claimed, error) { return other.Claim(t.Context(), scope, pools[i], 1, 1) }))
-					grants = append(grants, background(func() (backend.Grant, error) { return other.Acquire(t.Context(), scope, locks[i], time.Minute) }))
+					grants = append(grants, background(func() (backend.Grant, error) {
+						return other.Acquire(t.Context(), scope, locks[i], backend.Request{TTL: time.Minute})
+					}))
 				}
 			})
 			for i := range pools {
@@ -230,7 +234,7 @@ func TestTheLossOfOneShardIsNoticed(t *testing.T) {
 				if _, err := proxy.Claim(t.Context(), scope, pools[0], 1, 1); !errors.Is(err, backend.ErrStateLost) {
 					t.Errorf("Claim: %v, want ErrStateLost", err)
 				}
-				if _, err := proxy.Acquire(t.Context(), scope, locks[0], time.Minute); !errors.Is(err, backend.ErrUnavailable) {
+				if _, err := proxy.Acquire(t.Context(), scope, locks[0], backend.Request{TTL: time.Minute}); !errors.Is(err, backend.ErrUnavailable) {
 					t.Errorf("Acquire: %v, want ErrUnavailable", err)
 				}
 			}
@@ -282,7 +286,7 @@ func TestABeatWhoseSlotMovesIsNotMissed(t *testing.T) {
 		if c, err := s.Claim(t.Context(), scope, old, 1, 100); err != nil || !c.Claimed {
 			t.Errorf("%s: Claim on a pool that is there = %+v, %v", step, c, err)
 		}
-		if ok, err := s.Renew(t.Context(), scope, lock, token, time.Minute); err != nil || !ok {
+		if ok, err := s.Renew(t.Context(), scope, lock, backend.Proof{Token: token}, time.Minute); err != nil || !ok {
 			t.Errorf("%s: Renew = %v, %v", step, ok, err)
 		}
 	})
@@ -334,7 +338,7 @@ func TestAClockFarInTheFutureIsNotRemembered(t *testing.T) {
 	clock.Step(240 * 365 * 24 * time.Hour)
 	eventually(t, "it is reported", func() bool { return log.has("its clock cannot be used") })
 	eventually(t, "an acquire is refused for the clock", func() bool {
-		g, err := s.Acquire(t.Context(), scope, "other", time.Minute)
+		g, err := s.Acquire(t.Context(), scope, "other", backend.Request{TTL: time.Minute})
 		if err == nil || !errors.Is(err, backend.ErrUnavailable) && !errors.Is(err, backend.ErrInDoubt) {
 			t.Fatalf("Acquire = %+v, %v; want ErrUnavailable for the clock", g, err)
 		}
@@ -343,7 +347,7 @@ func TestAClockFarInTheFutureIsNotRemembered(t *testing.T) {
 	})
 	clock.Step(0)
 	eventually(t, "locks are granted again", func() bool {
-		g, err := s.Acquire(t.Context(), scope, "next", time.Minute)
+		g, err := s.Acquire(t.Context(), scope, "next", backend.Request{TTL: time.Minute})
 		if g.Acquired && g.Token <= token {
 			t.Fatalf("token %d after %d", g.Token, token)
 		}
@@ -375,7 +379,11 @@ func TestScriptsMakeNothingOnAServerThatIsNotTheOneThatWasJudged(t *testing.T) {
 		{"nothing judged", "", "JUDGE"},
 	} {
 		for _, call := range []*call{
-			{script: claimScript, key: keyOf(s.opts.Namespace, poolKind, scope, "p"), args: fixed(1, 10, "gen", "1", "", 0, c.judged)},
+			{script: claimScript, key: keyOf(s.opts.Namespace, poolKind, scope, "p"), args: fixed(1, 10, "gen", "*", "1", "", 0, c.judged)},
+			{script: setScript, key: keyOf(s.opts.Namespace, poolKind, scope, "p"), args: fixed(1, "", "gen", "*", "", 0, c.judged)},
+			{script: dropScript, key: keyOf(s.opts.Namespace, poolKind, scope, "p"), args: fixed("gen", "", 0, c.judged)},
+			{script: countScript, key: keyOf(s.opts.Namespace, poolKind, scope, "p"), args: fixed("", 0, c.judged)},
+			{script: scanScript, key: keyOf(s.opts.Namespace, poolKind, scope, "p"), args: fixed(c.judged, "0", "*", 10)},
 			{script: restockScript, key: keyOf(s.opts.Namespace, poolKind, scope, "p"), args: fixed(1, "", 0, c.judged)},
 			{script: acquireScript, key: keyOf(s.opts.Namespace, lockKind, scope, "k"), args: fixed(1000, 1000, 0, 0, c.judged, 1000)},
 		} {

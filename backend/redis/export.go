@@ -102,7 +102,7 @@ func (m *mover) judge(ctx context.Context) error {
 	if m.state.ID != m.record.id {
 		return nil // what it knows is older than the last adopt, or nothing
 	}
-	masters, err := m.masters(ctx)
+	masters, err := m.servers.masters(ctx)
 	if err != nil {
 		return err
 	}
@@ -180,10 +180,10 @@ func writeTaken(namespace, key string, answer []string, to *moving.Writer) (toke
 	case word == "FREE" && kind == lockKind:
 		return at(2), nil
 	case word == "LEASE" && kind == lockKind:
-		lease := moving.Lease{Scope: scope, Key: name, Token: at(2), Remaining: time.Duration(at(3)) * time.Millisecond}
+		lease := moving.Lease{Scope: scope, Key: name, Token: at(2), Remaining: time.Duration(at(3)) * time.Millisecond, Acquired: at(4) * 1000, User: answer[5]}
 		return at(2), to.Write(moving.Record{Lease: &lease})
 	case word == "POOL" && kind == poolKind:
-		return 0, to.Write(moving.Record{Pool: &moving.Pool{Scope: scope, Name: name, Remaining: at(2)}})
+		return 0, to.Write(moving.Record{Pool: &moving.Pool{Scope: scope, Name: name, Remaining: at(2), Capacity: capacityOf(answer[3])}})
 	case word == "CLOCK":
 		return 0, errClock
 	}
@@ -207,7 +207,7 @@ func (m *mover) stillWhole(ctx context.Context) error {
 
 // latestTime is the latest of the servers' clocks: tokens are taken from it.
 func (m *mover) latestTime(ctx context.Context) (int64, error) {
-	masters, err := m.masters(ctx)
+	masters, err := m.servers.masters(ctx)
 	if err != nil {
 		return 0, err
 	}

@@ -28,7 +28,7 @@ func working(t *testing.T, s *Store, acknowledged, inDoubt *atomic.Int64) (stop 
 				case errors.Is(err, backend.ErrInDoubt):
 					inDoubt.Add(1)
 				}
-				_, _ = s.Acquire(context.WithoutCancel(ctx), scope, fmt.Sprint("k", i, "-", n), time.Minute)
+				_, _ = s.Acquire(context.WithoutCancel(ctx), scope, fmt.Sprint("k", i, "-", n), backend.Request{TTL: time.Minute})
 			}
 		})
 	}

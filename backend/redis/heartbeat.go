@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -29,6 +28,9 @@ func (s *Store) beatUntilStopped(ctx context.Context) {
 		case <-s.watch.look:
 		}
 		_ = s.beat(ctx) // it has logged what is new
+		if s.leases != nil {
+			s.leases.forget(time.Now())
+		}
 	}
 }
 
@@ -112,6 +114,7 @@ func (s *Store) warnOfConfig(ctx context.Context, node *goredis.Client, one samp
 	if one.policy != "noeviction" {
 		log.Warn("redis: maxmemory-policy may evict locks and pools: inventory is refused until it is noeviction", "policy", one.policy)
 	}
+	s.warnIfDeaf(ctx, node, log)
 	if !one.aof {
 		log.Warn("redis: appendonly is off: a crash loses acknowledged state, which stops inventory")
 		return
@@ -174,7 +177,7 @@ func (s *servers) eval(ctx context.Context, sc *script, key string, args ...any)
 
 // empty tells whether no key begins with namespace.
 func (s *servers) empty(ctx context.Context, namespace string) (bool, error) {
-	pattern := strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`).Replace(namespace) + ":*"
+	pattern := globOf(namespace) + ":*"
 	found := errors.New("found")
 	err := s.each(ctx, func(ctx context.Context, node *goredis.Client) error {
 		keys := node.Scan(ctx, 0, pattern, 1000).Iterator()

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -157,15 +158,19 @@ type page struct {
 func (p *putter) put(ctx context.Context, r moving.Record) error {
 	if l := r.Lease; l != nil {
 		left := min(l.Remaining, time.Duration(backend.MaxToken)*time.Microsecond)
-		return p.send(ctx, putScript, keyOf(p.o.Namespace, lockKind, l.Scope, l.Key), "lease", l.Token, milliseconds(left), milliseconds(p.o.Retention))
+		return p.send(ctx, putScript, keyOf(p.o.Namespace, lockKind, l.Scope, l.Key), "lease", l.Token, milliseconds(left), milliseconds(p.o.Retention), l.Acquired/1000, l.User)
 	}
 	if p.o.MaxPools > 0 { // as a claim would; those that are there may be more than the limit
-		err := p.send(ctx, reserveScript, tenantKey(p.o.Namespace, r.Pool.Scope.Tenant), nameInTenant(r.Pool.Scope, r.Pool.Name), backend.MaxToken)
+		err := p.send(ctx, reserveScript, tenantKey(p.o.Namespace, r.Pool.Scope.Tenant), nameInTenant(r.Pool.Scope, r.Pool.Name), backend.MaxToken, rand.Text()[:8])
 		if err != nil {
 			return err
 		}
 	}
-	return p.send(ctx, putScript, keyOf(p.o.Namespace, poolKind, r.Pool.Scope, r.Pool.Name), "pool", r.Pool.Remaining, rand.Text()[:12])
+	capacity := ""
+	if r.Pool.Capacity != moving.UnknownCapacity {
+		capacity = strconv.FormatInt(r.Pool.Capacity, 10)
+	}
+	return p.send(ctx, putScript, keyOf(p.o.Namespace, poolKind, r.Pool.Scope, r.Pool.Name), "pool", r.Pool.Remaining, rand.Text()[:12], capacity)
 }
 
 func (p *putter) send(ctx context.Context, sc *script, key string, args ...any) error {
@@ -181,7 +186,7 @@ func (p *putter) send(ctx context.Context, sc *script, key string, args ...any) 
 		w = &page{pipe: node.Pipeline()}
 		p.waiting[node] = w
 	}
-	head := []any{"", "0", "0"}
+	head := []any{"", backend.MaxToken, "0"}
 	if sc == putScript {
 		head = append(head, p.mark)
 	}

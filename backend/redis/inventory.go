@@ -3,7 +3,6 @@ package redis
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"strconv"
 
@@ -13,17 +12,13 @@ import (
 // Claim implements backend.Inventory. It fails with backend.ErrStateLost when acknowledged changes
 // are gone, until `raisinproxy adopt`, and for missing pools after an adopt that did not allow their creation.
 func (s *Store) Claim(ctx context.Context, scope backend.Scope, pool string, n, capacity int64) (backend.Claimed, error) {
-	limited := s.opts.MaxPools > 0
-	r, mayCreate, err := s.claim(ctx, scope, pool, n, capacity, !limited)
-	if err == nil && r.word == "NOPOOL" && mayCreate && limited {
-		if err = s.reserve(ctx, scope, pool); err == nil {
-			r, _, err = s.claim(ctx, scope, pool, n, capacity, true)
-		}
-	}
+	id := keyOf(s.opts.Namespace, poolKind, scope, pool)
+	r, err := s.making(ctx, scope, pool, func(making string) (reply, bool, error) {
+		return s.claim(ctx, id, n, capacity, making)
+	})
 	if err != nil {
 		return backend.Claimed{}, err
 	}
-	id := keyOf(s.opts.Namespace, poolKind, scope, pool)
 	switch r.word {
 	case "CLAIMED", "SHORT":
 		// A claim that is short waits for no replica: what it has read may be another's, who was not told.
@@ -43,41 +38,14 @@ func (s *Store) Claim(ctx context.Context, scope backend.Scope, pool string, n, 
 
 // claim runs the script. It makes a pool that is missing if both its caller and the watch
 // let it; mayCreate is what the watch said.
-func (s *Store) claim(ctx context.Context, scope backend.Scope, pool string, n, capacity int64, create bool) (r reply, mayCreate bool, err error) {
-	id := keyOf(s.opts.Namespace, poolKind, scope, pool)
+func (s *Store) claim(ctx context.Context, id string, n, capacity int64, making string) (r reply, mayCreate bool, err error) {
 	gen := rand.Text()[:12]
 	r, err = s.do(ctx, &call{script: claimScript, key: id, taken: n, judge: s.watch.counts, args: func(e evidence) []any {
 		mayCreate = e.create
 		seen := s.known.pool(id)
-		return []any{n, capacity, gen, flag(create && mayCreate), seen.gen, seen.seq, e.judged}
+		return []any{n, capacity, gen, making, flag(mayCreate), seen.gen, seen.seq, e.judged}
 	}})
 	return r, mayCreate, err
-}
-
-// reserve notes the name of a pool that is about to be made, or fails with
-// backend.ErrTooManyPools. It may be repeated, and nothing has to be undone: so an answer
-// that is lost is no doubt about anything.
-func (s *Store) reserve(ctx context.Context, scope backend.Scope, pool string) error {
-	if err := s.begin(ctx); err != nil {
-		return err
-	}
-	defer s.work.Done()
-	c := &call{script: reserveScript, key: tenantKey(s.opts.Namespace, scope.Tenant), nonce: s.nonce(),
-		args: fixed(nameInTenant(scope, pool), s.opts.MaxPools)}
-	sending, cancel := context.WithTimeout(ctx, s.opts.sendingTime())
-	defer cancel()
-	r, err := s.repeat(sending, c, c.request)
-	switch final, ok := errors.AsType[*finalError](err); {
-	case ok && !errors.Is(final.err, backend.ErrInDoubt):
-		return final.err
-	case err != nil:
-		return s.unavailable(ctx, errors.New(err.Error())) // be it in doubt: nothing hangs on it
-	case r.word == "FULL":
-		return fmt.Errorf("%w: the tenant has %d", backend.ErrTooManyPools, s.opts.MaxPools)
-	case r.word == "RESERVED":
-		return nil
-	}
-	return unexpected(r)
 }
 
 // Restock implements backend.Inventory. It fails with backend.ErrStateLost as Claim does.
@@ -97,7 +65,7 @@ func (s *Store) Restock(ctx context.Context, scope backend.Scope, pool string, n
 		s.known.sawPool(id, poolState{gen: r.at(1), seq: r.int(2)})
 		return r.int(0), nil
 	case "NOPOOL":
-		if !mayCreate { // so a claim will not create it
+		if r.at(1) == "" && !mayCreate { // so a claim will not create it
 			return 0, backend.ErrPoolMissing
 		}
 		return 0, backend.ErrNoPool
@@ -113,10 +81,23 @@ func (s *Store) Restock(ctx context.Context, scope backend.Scope, pool string, n
 
 // strangePool is a pool with values that none of our scripts writes. It is none that can be counted on.
 func strangePool(pool string, r reply) error {
-	if strange := r.at(0); !isCount(strange) {
-		return &backend.PoolValueError{Pool: pool, Value: strange}
+	value := r.at(0)
+	switch {
+	case !isCount(value):
+	case !isCount(r.at(1)):
+		value = "seq " + r.at(1)
+	default:
+		value = "capacity " + r.at(2)
 	}
-	return &backend.PoolValueError{Pool: pool, Value: "seq " + r.at(1)}
+	return &backend.PoolValueError{Pool: pool, Value: value}
+}
+
+// capacityOf is that of a pool as the scripts tell it.
+func capacityOf(text string) int64 {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return n
+	}
+	return backend.UnknownCapacity
 }
 
 // isCount tells whether text is what Redis writes for a count.

@@ -25,7 +25,10 @@ type poolState struct {
 	seq int64
 }
 
-func (k *known) answer(key, nonce string) {
+func (k *known) answer(key string, nonces ...string) {
+	if len(nonces) == 0 {
+		return
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.answered == nil {
@@ -37,7 +40,7 @@ func (k *known) answer(key, nonce string) {
 			break
 		}
 	}
-	k.answered[key] = append(k.answered[key], nonce)
+	k.answered[key] = append(k.answered[key], nonces...)
 }
 
 // forget takes some nonces of key to delete.

@@ -42,11 +42,11 @@ func TestLeasesThatNobodyOfOursGrantedAreRefused(t *testing.T) {
 				t.Errorf("%s: %s: %v; want an error with the lock and %q", c.name, call, err, c.value)
 			}
 		}
-		_, err := s.Acquire(t.Context(), scope, c.name, time.Second)
+		_, err := s.Acquire(t.Context(), scope, c.name, backend.Request{TTL: time.Second})
 		refused("Acquire", err)
-		_, err = s.Renew(t.Context(), scope, c.name, token, time.Second)
+		_, err = s.Renew(t.Context(), scope, c.name, backend.Proof{Token: token}, time.Second)
 		refused("Renew", err)
-		_, err = s.Release(t.Context(), scope, c.name, token)
+		_, err = s.Release(t.Context(), scope, c.name, backend.Proof{Token: token})
 		refused("Release", err)
 		if after := fmt.Sprint(server.Do("HGET", key, "t"), server.Do("HGET", key, "r"), server.Do("PTTL", key).(int64) > 0); after != before {
 			t.Errorf("%s: the lock is %s now, it was %s", c.name, after, before)
@@ -65,7 +65,7 @@ func TestANoteDoesNotEndALockThatIsStrange(t *testing.T) {
 	mustAcquire(t, s, "k", time.Minute)
 	server.Do("PERSIST", key)
 	link.Next(redistest.Rule{Hold: t.Context().Done(), Break: true}) // the first copy, so that the second one notes its answer
-	if _, err := s.Acquire(t.Context(), scope, "k", time.Minute); err == nil || !strings.Contains(err.Error(), "ttl=-1") {
+	if _, err := s.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Minute}); err == nil || !strings.Contains(err.Error(), "ttl=-1") {
 		t.Fatalf("Acquire: %v, want an error with the value", err)
 	}
 	if left := server.Do("PTTL", key).(int64); left != -1 {
@@ -93,11 +93,11 @@ func TestTheGreatestLeaseOfAnyProxyIsALease(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, proxy := range []*Store{s, open(t, second(t, o))} {
-		if g, err := proxy.Acquire(t.Context(), scope, "k", time.Second); err != nil || g.Acquired {
+		if g, err := proxy.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Second}); err != nil || g.Acquired {
 			t.Errorf("Acquire of a held lock = %+v, %v; want false", g, err)
 		}
 	}
-	if ok, err := s.Release(t.Context(), scope, "k", token); !ok || err != nil {
+	if ok, err := s.Release(t.Context(), scope, "k", backend.Proof{Token: token}); !ok || err != nil {
 		t.Errorf("Release = %v, %v", ok, err)
 	}
 }

@@ -21,7 +21,7 @@ func isLost(s *Store) func() bool { return s.watch.lost }
 func reachable(t *testing.T, s *Store) {
 	t.Helper()
 	eventually(t, "calls are answered again", func() bool {
-		_, err := s.Renew(t.Context(), scope, "nothing", 1, time.Second)
+		_, err := s.Renew(t.Context(), scope, "nothing", backend.Proof{Token: 1}, time.Second)
 		return err == nil
 	})
 }
@@ -44,7 +44,7 @@ func TestAKilledRedisWithAOFAlwaysLosesNothing(t *testing.T) {
 	mustClaim(t, s, "p", 100, 180, 80)
 	held := mustAcquire(t, s, "held", time.Minute)
 	free := mustAcquire(t, s, "free", time.Minute)
-	if ok, err := s.Release(t.Context(), scope, "free", free); !ok || err != nil {
+	if ok, err := s.Release(t.Context(), scope, "free", backend.Proof{Token: free}); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	server.Kill()
@@ -54,13 +54,13 @@ func TestAKilledRedisWithAOFAlwaysLosesNothing(t *testing.T) {
 		c, err := s.Claim(t.Context(), scope, "p", 81, 180)
 		return err == nil && c == backend.Claimed{Remaining: 80}
 	})
-	if ok, err := s.Renew(t.Context(), scope, "held", held, time.Minute); !ok || err != nil {
+	if ok, err := s.Renew(t.Context(), scope, "held", backend.Proof{Token: held}, time.Minute); !ok || err != nil {
 		t.Fatalf("Renew by the holder = %v, %v", ok, err)
 	}
 	var next backend.Grant
 	eventually(t, "locks are granted", func() bool {
 		var err error
-		next, err = s.Acquire(t.Context(), scope, "free", time.Minute)
+		next, err = s.Acquire(t.Context(), scope, "free", backend.Request{TTL: time.Minute})
 		return err == nil
 	})
 	if !next.Acquired || next.Token <= free {
@@ -83,7 +83,7 @@ func TestNothingIsGrantedAfterARestartUntilTheClockIsPastEveryToken(t *testing.T
 	server.Kill()
 	server.Restart()
 	reachable(t, s)
-	if g, err := s.Acquire(t.Context(), scope, "k", time.Minute); !errors.Is(err, backend.ErrUnavailable) || g.Acquired {
+	if g, err := s.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Minute}); !errors.Is(err, backend.ErrUnavailable) || g.Acquired {
 		t.Fatalf("Acquire = %+v, %v; want ErrUnavailable", g, err)
 	}
 }
@@ -103,7 +103,7 @@ func TestAClockThatWasFarAheadIsNotWaitedFor(t *testing.T) {
 	server.Restart()
 	reachable(t, s)
 	eventually(t, "locks are granted again", func() bool {
-		g, err := s.Acquire(t.Context(), scope, "k", time.Second)
+		g, err := s.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Second})
 		if g.Acquired && g.Token < ahead+o.MaxClockSkew.Microseconds() {
 			t.Fatalf("token %d, another proxy may have been granted those up to %v after %d", g.Token, o.MaxClockSkew, ahead)
 		}
@@ -127,11 +127,11 @@ func TestAKilledRedisWithoutAOFStopsInventoryUntilAdopt(t *testing.T) {
 	noticed := time.Now()
 	reachable(t, s)
 	expectStopped(t, s)
-	if g, err := s.Acquire(t.Context(), scope, "k", time.Second); err == nil && time.Since(noticed) < o.MaxTTL-time.Second {
+	if g, err := s.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Second}); err == nil && time.Since(noticed) < o.MaxTTL-time.Second {
 		t.Fatalf("Acquire = %+v before the leases that were lost are over", g)
 	}
 	eventually(t, "locks are granted when the longest lease is over", func() bool {
-		g, err := s.Acquire(t.Context(), scope, "k", time.Second)
+		g, err := s.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Second})
 		return err == nil && g.Acquired
 	})
 
@@ -380,7 +380,7 @@ func TestTheFailoverToALaggingReplicaIsNoticed(t *testing.T) {
 	if next <= held {
 		t.Fatalf("token %d after %d", next, held)
 	}
-	if ok, err := s.Renew(t.Context(), scope, "k", held, time.Minute); ok || err != nil {
+	if ok, err := s.Renew(t.Context(), scope, "k", backend.Proof{Token: held}, time.Minute); ok || err != nil {
 		t.Fatalf("Renew by the holder whose lock was lost = %v, %v", ok, err)
 	}
 }
@@ -509,7 +509,9 @@ func TestNoCallReachesAServerThatWasNotLookedAt(t *testing.T) {
 	for name, call := range map[string]func(ctx context.Context) (any, error){
 		"Claim of a pool that is there": func(ctx context.Context) (any, error) { return s.Claim(ctx, scope, "there", 1, 10) },
 		"Claim of a new pool":           func(ctx context.Context) (any, error) { return s.Claim(ctx, scope, "new", 1, 10) },
-		"Acquire":                       func(ctx context.Context) (any, error) { return s.Acquire(ctx, scope, "k", time.Minute) },
+		"Acquire": func(ctx context.Context) (any, error) {
+			return s.Acquire(ctx, scope, "k", backend.Request{TTL: time.Minute})
+		},
 	} {
 		ctx, giveUp := context.WithCancel(t.Context())
 		opened := link.Opened()
@@ -563,7 +565,7 @@ func TestASentinelsFailoverIsFollowed(t *testing.T) {
 	replica.AwaitOffset(master)
 	master.Kill()
 	eventually(t, "the new master grants", func() bool {
-		g, err := s.Acquire(t.Context(), scope, "other", time.Minute)
+		g, err := s.Acquire(t.Context(), scope, "other", backend.Request{TTL: time.Minute})
 		return err == nil && g.Acquired
 	})
 	for key, token := range tokens {
@@ -588,13 +590,13 @@ func TestAMasterThatBecomesAReplicaIsLeft(t *testing.T) {
 	sentinel.Failover("locks")
 	eventually(t, "the other one is master", func() bool { return replica.Info(t.Context(), "role") == "master" })
 	eventually(t, "the holder can renew", func() bool {
-		ok, err := s.Renew(t.Context(), scope, "k", token, 2*time.Minute)
+		ok, err := s.Renew(t.Context(), scope, "k", backend.Proof{Token: token}, 2*time.Minute)
 		if err == nil && !ok {
 			t.Fatal("Renew by the holder is false")
 		}
 		return ok
 	})
-	if g, err := s.Acquire(t.Context(), scope, "k", 2*time.Minute); g.Acquired {
+	if g, err := s.Acquire(t.Context(), scope, "k", backend.Request{TTL: 2 * time.Minute}); g.Acquired {
 		t.Fatalf("a lock that is held was granted: %+v, %v", g, err)
 	}
 }

@@ -64,6 +64,8 @@ func mustImport(t testing.TB, o Options, path string, replace bool) {
 type contents struct {
 	pools, leases map[name]int64
 	left          map[name]time.Duration
+	holders       map[name]string
+	details       map[name]string // what else is told of a pool or a lease
 	totals        moving.Totals
 }
 
@@ -79,12 +81,19 @@ func contentsOf(t testing.TB, path string) contents {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	c := contents{make(map[name]int64), make(map[name]int64), make(map[name]time.Duration), f.Totals}
+	c := contents{
+		pools: make(map[name]int64), leases: make(map[name]int64), left: make(map[name]time.Duration), holders: make(map[name]string),
+		details: make(map[name]string), totals: f.Totals,
+	}
 	err = f.Each(func(r moving.Record) error {
 		if r.Pool != nil {
-			c.pools[name{r.Pool.Scope, r.Pool.Name}] = r.Pool.Remaining
+			at := name{r.Pool.Scope, r.Pool.Name}
+			c.pools[at] = r.Pool.Remaining
+			c.details[name{at.scope, "pool " + at.name}] = fmt.Sprint("capacity ", r.Pool.Capacity)
 		} else {
-			c.leases[name{r.Lease.Scope, r.Lease.Key}], c.left[name{r.Lease.Scope, r.Lease.Key}] = r.Lease.Token, r.Lease.Remaining
+			at := name{r.Lease.Scope, r.Lease.Key}
+			c.leases[at], c.left[at], c.holders[at] = r.Lease.Token, r.Lease.Remaining, r.Lease.User
+			c.details[name{at.scope, "lock " + at.name}] = fmt.Sprintf("%q since %d ms", r.Lease.User, r.Lease.Acquired/1000)
 		}
 		return nil
 	})
@@ -115,6 +124,11 @@ func (c contents) same(t *testing.T, b contents) {
 	if !reflect.DeepEqual(c.pools, b.pools) || !reflect.DeepEqual(c.leases, b.leases) {
 		t.Errorf("%d pools and %d leases became %d and %d, or others\n%v\n%v", len(c.pools), len(c.leases), len(b.pools), len(b.leases), c, b)
 	}
+	for k, want := range c.details {
+		if got := b.details[k]; got != want {
+			t.Errorf("%q: %s became %s", k, want, got)
+		}
+	}
 	if b.totals.GreatestToken < c.totals.GreatestToken {
 		t.Errorf("the greatest token fell from %d to %d", c.totals.GreatestToken, b.totals.GreatestToken)
 	}
@@ -130,6 +144,10 @@ type aheadClock struct{ start time.Time }
 
 func (c aheadClock) Boot() time.Duration { return time.Since(c.start) }
 func (c aheadClock) Wall() time.Time     { return time.Now().AddDate(1, 0, 0) }
+
+func (c aheadClock) AfterFunc(at time.Duration, f func()) (stop func() bool) {
+	return time.AfterFunc(at-c.Boot(), f).Stop
+}
 
 // oddNames are those that JSON, UTF-8, Redis's patterns, hash tags or our own keys could take for something else.
 var oddNames = rapid.OneOf(
@@ -150,18 +168,20 @@ func aFullStore(t *testing.T, seed int) (dir string, greatest int64) {
 	scopes := rapid.Custom(func(t *rapid.T) backend.Scope {
 		return backend.Scope{Tenant: oddNames.Draw(t, "tenant"), Repository: oddNames.Draw(t, "repository"), Branch: oddNames.Draw(t, "branch")}
 	})
+	const long = 10 * 365 * 24 * time.Hour // however long the machine has run: that clock begins anew
 	for i := range 30 {
 		in, called := scopes.Example(1000*seed+i), oddNames.Example(2000*seed+i)
 		if _, err := s.Claim(t.Context(), in, called, 3, rapid.Int64Min(0).Example(i)); err != nil {
 			t.Fatal(err)
 		}
-		g, err := s.Acquire(t.Context(), in, called, time.Hour)
+		user := rapid.SampledFrom([]string{"", "alice", " a  b\t", "%20", "{x}:y", "中"}).Example(3000*seed + i)
+		g, err := s.Acquire(t.Context(), in, called, backend.Request{TTL: long, User: user})
 		if err != nil {
 			t.Fatal(err)
 		}
 		greatest = max(greatest, g.Token)
 		if i%5 == 0 {
-			if ok, err := s.Release(t.Context(), in, called, g.Token); g.Acquired && (!ok || err != nil) {
+			if ok, err := s.Release(t.Context(), in, called, backend.Proof{Token: g.Token, User: user}); g.Acquired && (!ok || err != nil) {
 				t.Fatal(ok, err)
 			}
 		}
@@ -211,6 +231,9 @@ func TestMovingThereAndBack(t *testing.T) {
 				dir, greatest := aFullStore(t, seed)
 				out := exportFolder(t, dir)
 				first := contentsOf(t, out)
+				if len(first.leases) == 0 || len(first.pools) == 0 {
+					t.Fatalf("vacuous: %d leases, %d pools", len(first.leases), len(first.pools))
+				}
 
 				o := at
 				o.Namespace = fmt.Sprintf("%s:*[%d]", at.Namespace, seed)
@@ -219,10 +242,10 @@ func TestMovingThereAndBack(t *testing.T) {
 				s := open(t, o)
 				mustAcquireAbove(t, s, "a lock of its own", greatest)
 				for k, token := range first.leases {
-					if g, err := s.Acquire(t.Context(), k.scope, k.name, time.Second); g.Acquired || err != nil {
+					if g, err := s.Acquire(t.Context(), k.scope, k.name, backend.Request{TTL: time.Second}); g.Acquired || err != nil {
 						t.Errorf("Acquire of %q, which is held: %+v, %v", k, g, err)
 					}
-					if ok, err := s.Renew(t.Context(), k.scope, k.name, token, time.Second); !ok || err != nil {
+					if ok, err := s.Renew(t.Context(), k.scope, k.name, backend.Proof{Token: token, User: first.holders[k]}, time.Second); !ok || err != nil {
 						t.Errorf("Renew of %q by its holder: %v, %v", k, ok, err)
 					}
 				}
@@ -254,7 +277,7 @@ func TestMovingThereAndBack(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				g, err := back.Acquire(t.Context(), scope, "another lock", time.Minute)
+				g, err := back.Acquire(t.Context(), scope, "another lock", backend.Request{TTL: time.Minute})
 				if err != nil || g.Token <= again.totals.GreatestToken {
 					t.Errorf("token %d, %v; the other store may have told %d", g.Token, err, again.totals.GreatestToken)
 				}
@@ -297,7 +320,7 @@ func TestASealedNamespaceRefusesEveryCall(t *testing.T) {
 				mustClaim(t, deaf, fmt.Sprint("p", i), 1, 10, 9)
 				held[i] = mustAcquire(t, deaf, fmt.Sprint("held", i), time.Hour)
 				free := fmt.Sprint("free", i)
-				if ok, err := deaf.Release(t.Context(), scope, free, mustAcquire(t, deaf, free, time.Hour)); !ok || err != nil {
+				if ok, err := deaf.Release(t.Context(), scope, free, backend.Proof{Token: mustAcquire(t, deaf, free, time.Hour)}); !ok || err != nil {
 					t.Fatal(ok, err)
 				}
 			}
@@ -309,12 +332,23 @@ func TestASealedNamespaceRefusesEveryCall(t *testing.T) {
 				_, err2 := deaf.Claim(t.Context(), scope, fmt.Sprint("new", i), 1, 10)
 				_, err3 := deaf.Restock(t.Context(), scope, fmt.Sprint("p", i), 1)
 				_, err4 := deaf.Restock(t.Context(), scope, fmt.Sprint("none", i), 1)
-				_, err5 := deaf.Acquire(t.Context(), scope, fmt.Sprint("held", i), time.Hour)
-				_, err6 := deaf.Acquire(t.Context(), scope, fmt.Sprint("free", i), time.Hour)
-				_, err7 := deaf.Acquire(t.Context(), scope, fmt.Sprint("new", i), time.Hour)
-				_, err8 := deaf.Renew(t.Context(), scope, fmt.Sprint("held", i), held[i], 2*time.Hour)
-				_, err9 := deaf.Release(t.Context(), scope, fmt.Sprint("held", i), held[i])
-				for call, err := range []error{err1, err2, err3, err4, err5, err6, err7, err8, err9} {
+				_, err5 := deaf.Acquire(t.Context(), scope, fmt.Sprint("held", i), backend.Request{TTL: time.Hour})
+				_, err6 := deaf.Acquire(t.Context(), scope, fmt.Sprint("free", i), backend.Request{TTL: time.Hour})
+				_, err7 := deaf.Acquire(t.Context(), scope, fmt.Sprint("new", i), backend.Request{TTL: time.Hour})
+				_, err8 := deaf.Renew(t.Context(), scope, fmt.Sprint("held", i), backend.Proof{Token: held[i]}, 2*time.Hour)
+				_, _, errA := deaf.Evict(t.Context(), scope, fmt.Sprint("held", i))
+				_, _, errB := deaf.SetPool(t.Context(), scope, backend.Pool{Name: fmt.Sprint("p", i)})
+				_, _, errC := deaf.SetPool(t.Context(), scope, backend.Pool{Name: fmt.Sprint("new", i)})
+				_, errD := deaf.DropPool(t.Context(), scope, fmt.Sprint("p", i))
+				_, _, errE := deaf.Count(t.Context(), scope, fmt.Sprint("p", i))
+				_, _, errF := deaf.Look(t.Context(), scope, fmt.Sprint("held", i))
+				_, _, errG := deaf.AcquireFirst(t.Context(), scope, []string{fmt.Sprint("held", i), fmt.Sprint("new", i)}, backend.Request{TTL: time.Hour})
+				_, errH := deaf.Leases(t.Context(), scope, fmt.Sprint("held", i), keys)
+				_, errI := deaf.Pools(t.Context(), scope, fmt.Sprint("p", i), keys)
+				_, err9 := deaf.Release(t.Context(), scope, fmt.Sprint("held", i), backend.Proof{Token: held[i]})
+				for call, err := range []error{
+					err1, err2, err3, err4, err5, err6, err7, err8, err9, errA, errB, errC, errD, errE, errF, errG, errH, errI,
+				} {
 					if !errors.Is(err, backend.ErrMoved) || errors.Is(err, backend.ErrInDoubt) {
 						t.Errorf("call %d on key %d: %v, want ErrMoved", call, i, err)
 					}
@@ -343,7 +377,7 @@ func TestASealedNamespaceRefusesEveryCall(t *testing.T) {
 			if err := Reopen(t.Context(), second(t, o), "", nothing); err != nil {
 				t.Fatal(err)
 			}
-			if g, err := deaf.Acquire(t.Context(), scope, "new0", time.Hour); !errors.Is(err, backend.ErrUnavailable) {
+			if g, err := deaf.Acquire(t.Context(), scope, "new0", backend.Request{TTL: time.Hour}); !errors.Is(err, backend.ErrUnavailable) {
 				t.Errorf("Acquire of an unknown lock by a proxy that overslept it all: %+v, %v; want ErrUnavailable", g, err)
 			}
 			if c, err := deaf.Claim(t.Context(), scope, "new0", 1, 10); !errors.Is(err, backend.ErrUnavailable) {
@@ -385,7 +419,7 @@ func TestAnExportWhileProxiesSell(t *testing.T) {
 				case err != nil && !errors.Is(err, backend.ErrUnavailable):
 					t.Errorf("Claim: %v", err)
 				}
-				if g, err := s.Acquire(context.Background(), scope, fmt.Sprint("k", i), time.Millisecond*500); err == nil && g.Acquired {
+				if g, err := s.Acquire(context.Background(), scope, fmt.Sprint("k", i), backend.Request{TTL: time.Millisecond * 500}); err == nil && g.Acquired {
 					raise(&greatest, g.Token)
 				}
 			}
@@ -505,7 +539,7 @@ func TestAnInterruptedImport(t *testing.T) {
 				t.Errorf("Claim of %s amid an import = %+v, %v; want ErrMoved", pool, c, err)
 			}
 		}
-		if g, err := running.Acquire(t.Context(), scope, "k", time.Minute); !errors.Is(err, backend.ErrMoved) {
+		if g, err := running.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Minute}); !errors.Is(err, backend.ErrMoved) {
 			t.Errorf("Acquire amid an import = %+v, %v; want ErrMoved", g, err)
 		}
 		if err := importTo(t, o, other, true); err == nil {
@@ -560,7 +594,7 @@ func TestAnInterruptedImport(t *testing.T) {
 	mustClaim(t, running, "p1400", 1, 10, 5)
 	mustClaim(t, running, "new", 1, 10, 9)
 	mustAcquireAbove(t, running, "k", greatest)
-	if g, err := running.Acquire(t.Context(), scope, "held", time.Minute); g.Acquired || err != nil {
+	if g, err := running.Acquire(t.Context(), scope, "held", backend.Request{TTL: time.Minute}); g.Acquired || err != nil {
 		t.Errorf("Acquire of the lock that came with the file = %+v, %v", g, err)
 	}
 }
@@ -606,7 +640,7 @@ func TestAnImportGoesIntoAnEmptyNamespaceOnly(t *testing.T) {
 	}
 	mustImport(t, o, path, true)
 	eventually(t, "the import is served", func() bool {
-		g, err := s.Acquire(t.Context(), scope, "k", time.Minute) // its old lease is gone
+		g, err := s.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Minute}) // its old lease is gone
 		return err == nil && g.Acquired && g.Token > greatest
 	})
 	mustClaim(t, s, "p2", 1, 10, 4)

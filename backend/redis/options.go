@@ -35,6 +35,11 @@ type Options struct {
 	// MaxPools is how many pools a tenant may have; 0 stands for any number. Those that were
 	// made under no limit, or by hand, do not count.
 	MaxPools int
+	// MaxLeases is how many live leases a user may have of those taken through this Store,
+	// those that are waited for included; 0 stands for any number.
+	MaxLeases int
+	// MaxWaiters is how many calls may wait for one lock; 0 stands for any number.
+	MaxWaiters int
 	// WaitReplicas is for how many replicas a change waits, WaitTimeout for how long. Default: none, 100 ms.
 	WaitReplicas int
 	WaitTimeout  time.Duration

@@ -44,15 +44,24 @@ func linkedTo(t *testing.T, server *redistest.Server, timeout time.Duration) (*S
 func warm(t *testing.T, s *Store) {
 	t.Helper()
 	token := mustAcquire(t, s, "warm", time.Minute)
-	if ok, err := s.Renew(t.Context(), scope, "warm", token, time.Minute); !ok || err != nil {
+	if ok, err := s.Renew(t.Context(), scope, "warm", backend.Proof{Token: token}, time.Minute); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
-	if ok, err := s.Release(t.Context(), scope, "warm", token); !ok || err != nil {
+	if ok, err := s.Release(t.Context(), scope, "warm", backend.Proof{Token: token}); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	mustClaim(t, s, "warm", 1, 10, 9)
 	if left, err := s.Restock(t.Context(), scope, "warm", 1); left != 10 || err != nil {
 		t.Fatal(left, err)
+	}
+	if _, held, err := s.Evict(t.Context(), scope, "warm"); held || err != nil {
+		t.Fatal(held, err)
+	}
+	if _, found, err := s.SetPool(t.Context(), scope, backend.Pool{Name: "warm"}); !found || err != nil {
+		t.Fatal(found, err)
+	}
+	if dropped, err := s.DropPool(t.Context(), scope, "warm"); !dropped || err != nil {
+		t.Fatal(dropped, err)
 	}
 	node, err := s.servers.forKey(t.Context(), "")
 	if err != nil {
@@ -89,18 +98,18 @@ func everyOutcome(t *testing.T, s, other *Store, do func(call func())) {
 	var left int64
 	var err error
 
-	do(func() { grant, err = s.Acquire(t.Context(), scope, "k", time.Minute) })
+	do(func() { grant, err = s.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Minute}) })
 	if err != nil || !grant.Acquired {
 		t.Fatalf("Acquire = %+v, %v", grant, err)
 	}
-	if g, err := other.Acquire(t.Context(), scope, "k", time.Minute); err != nil || g.Acquired {
+	if g, err := other.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Minute}); err != nil || g.Acquired {
 		t.Fatalf("somebody else's Acquire = %+v, %v", g, err)
 	}
-	do(func() { ok, err = s.Renew(t.Context(), scope, "k", grant.Token, 2*time.Minute) })
+	do(func() { ok, err = s.Renew(t.Context(), scope, "k", backend.Proof{Token: grant.Token}, 2*time.Minute) })
 	if err != nil || !ok {
 		t.Fatalf("Renew = %v, %v", ok, err)
 	}
-	do(func() { ok, err = s.Release(t.Context(), scope, "k", grant.Token) })
+	do(func() { ok, err = s.Release(t.Context(), scope, "k", backend.Proof{Token: grant.Token}) })
 	if err != nil || !ok {
 		t.Fatalf("Release = %v, %v", ok, err)
 	}
@@ -115,6 +124,29 @@ func everyOutcome(t *testing.T, s, other *Store, do func(call func())) {
 		t.Fatalf("Restock = %d, %v; want 9", left, err)
 	}
 	mustClaim(t, other, "p", 9, 0, 0)
+
+	var before backend.Pool
+	do(func() {
+		before, ok, err = s.SetPool(t.Context(), scope, backend.Pool{Name: "p", Capacity: 20, Remaining: 5})
+	})
+	if want := (backend.Pool{Name: "p", Capacity: 10}); err != nil || !ok || before != want {
+		t.Fatalf("SetPool = %+v, %v, %v; want %+v", before, ok, err, want)
+	}
+	mustClaim(t, other, "p", 4, 0, 1)
+	do(func() { ok, _, err = s.drop(t.Context(), keyOf(s.opts.Namespace, poolKind, scope, "p")) })
+	if err != nil || !ok {
+		t.Fatalf("DropPool = %v, %v", ok, err)
+	}
+	mustClaim(t, other, "p", 1, 3, 2)
+
+	var evicted backend.Lease
+	do(func() { evicted, ok, err = s.Evict(t.Context(), scope, "k") })
+	if err != nil || !ok || evicted.Token <= grant.Token || evicted.AcquiredAt.IsZero() || evicted.ExpiresAt.IsZero() {
+		t.Fatalf("Evict = %+v, %v, %v", evicted, ok, err)
+	}
+	if next := mustAcquire(t, other, "k", time.Minute); next <= evicted.Token {
+		t.Fatalf("the token %d comes after %d", next, evicted.Token)
+	}
 }
 
 func TestAnAnswerThatIsDroppedIsGivenToTheRetry(t *testing.T) {
@@ -172,11 +204,11 @@ func TestACopyOfARefusedAcquireGrantsNothingLater(t *testing.T) {
 	other := open(t, second(t, o))
 	token := mustAcquire(t, other, "k", time.Minute)
 	arrive := holdingBack(t, link, func() {
-		if g, err := s.Acquire(t.Context(), scope, "k", time.Minute); err != nil || g.Acquired {
+		if g, err := s.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Minute}); err != nil || g.Acquired {
 			t.Fatalf("Acquire of a held key = %+v, %v", g, err)
 		}
 	})
-	if ok, err := other.Release(t.Context(), scope, "k", token); !ok || err != nil {
+	if ok, err := other.Release(t.Context(), scope, "k", backend.Proof{Token: token}); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	arrive()
@@ -191,7 +223,7 @@ func TestACopyOfAReleasedAcquireGrantsNothingLater(t *testing.T) {
 	other := open(t, second(t, o))
 	var token int64
 	arrive := holdingBack(t, link, func() { token = mustAcquire(t, s, "k", time.Minute) })
-	if ok, err := s.Release(t.Context(), scope, "k", token); !ok || err != nil {
+	if ok, err := s.Release(t.Context(), scope, "k", backend.Proof{Token: token}); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	arrive()
@@ -213,13 +245,13 @@ func TestACopyBetweenTheGrantAndTheAnswerGrantsNothingLater(t *testing.T) {
 			send := func(sc *script, copied string, notAfter int64) reply {
 				t.Helper()
 				r, err := s.attempt(ctx, &call{key: id}, func(s *Store, addr string) (*request, error) {
-					args := []any{"0", 0}
+					args := []any{"0", 0, 0}
 					if sc == acquireScript {
 						e, err := s.watch.grants(addr)
 						if err != nil {
 							return nil, err
 						}
-						args = []any{60_000, 60_000, e.floor, e.earliest, e.judged, 60_000}
+						args = []any{60_000, 60_000, e.floor, e.earliest, e.judged, 60_000, "", 0, 0}
 					}
 					return &request{script: sc, key: id, args: append([]any{"nonce", notAfter, copied}, args...)}, nil
 				}, nil, true, false)
@@ -233,7 +265,7 @@ func TestACopyBetweenTheGrantAndTheAnswerGrantsNothingLater(t *testing.T) {
 			if granted.word != "GRANTED" || !told.changed() {
 				t.Fatalf("granted %v, told %v", granted, told)
 			}
-			if ok, err := s.Release(t.Context(), scope, "k", granted.int(0)); !ok || err != nil {
+			if ok, err := s.Release(t.Context(), scope, "k", backend.Proof{Token: granted.int(0)}); !ok || err != nil {
 				t.Fatal(ok, err)
 			}
 			if r := send(acquireScript, "1", first+1); r.word != "GIVENUP" {
@@ -255,7 +287,7 @@ func TestACopyOfAnEarlyAcquireGrantsNothingLater(t *testing.T) {
 	s.watch.state.Earliest, s.watch.state.Early = time.Now().Add(early).UnixMicro(), time.Now().Add(time.Hour)
 	s.watch.mu.Unlock()
 	arrive := holdingBack(t, link, func() {
-		if g, err := s.Acquire(t.Context(), scope, "k", time.Minute); !errors.Is(err, backend.ErrUnavailable) || g.Acquired {
+		if g, err := s.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Minute}); !errors.Is(err, backend.ErrUnavailable) || g.Acquired {
 			t.Fatalf("Acquire before its time = %+v, %v; want ErrUnavailable", g, err)
 		}
 	})
@@ -381,7 +413,9 @@ func cancelled[T any](t *testing.T, server *redistest.Server, link *redistest.Li
 
 func TestACancelledAcquireIsUndone(t *testing.T) {
 	s, server, link, _ := linked(t)
-	g, err := cancelled(t, server, link, func(ctx context.Context) (backend.Grant, error) { return s.Acquire(ctx, scope, "k", time.Minute) })
+	g, err := cancelled(t, server, link, func(ctx context.Context) (backend.Grant, error) {
+		return s.Acquire(ctx, scope, "k", backend.Request{TTL: time.Minute})
+	})
 	if !errors.Is(err, backend.ErrUnavailable) || !errors.Is(err, context.Canceled) || g.Acquired {
 		t.Fatalf("Acquire = %+v, %v; want ErrUnavailable and Canceled", g, err)
 	}
@@ -401,7 +435,9 @@ func TestACancelledClaimIsUndone(t *testing.T) {
 func TestACancelledReleaseThatWasAppliedIsInDoubt(t *testing.T) {
 	s, server, link, _ := linked(t)
 	token := mustAcquire(t, s, "k", time.Minute)
-	_, err := cancelled(t, server, link, func(ctx context.Context) (bool, error) { return s.Release(ctx, scope, "k", token) })
+	_, err := cancelled(t, server, link, func(ctx context.Context) (bool, error) {
+		return s.Release(ctx, scope, "k", backend.Proof{Token: token})
+	})
 	if !errors.Is(err, backend.ErrInDoubt) || !errors.Is(err, context.Canceled) {
 		t.Fatalf("Release: %v, want ErrInDoubt and Canceled", err)
 	}
@@ -424,13 +460,13 @@ func TestAnAcquireThatIsAnsweredAfterItsLeaseIsNotDelivered(t *testing.T) {
 	const ttl = 200 * time.Millisecond
 	link.Next(redistest.Rule{DelayAnswer: 2 * ttl})
 	sent := time.Now()
-	g, err := s.Acquire(t.Context(), scope, "k", ttl)
+	g, err := s.Acquire(t.Context(), scope, "k", backend.Request{TTL: ttl})
 	switch {
 	case err == nil && g.Acquired: // the second try came in time
 		if !g.ExpiresAt.After(sent.Add(2 * ttl)) {
 			t.Fatalf("the lease that was granted first was delivered: %+v", g)
 		}
-		if ok, err := s.Release(t.Context(), scope, "k", g.Token); !ok || err != nil {
+		if ok, err := s.Release(t.Context(), scope, "k", backend.Proof{Token: g.Token}); !ok || err != nil {
 			t.Fatalf("Release of it = %v, %v", ok, err)
 		}
 	case !errors.Is(err, backend.ErrUnavailable):
@@ -449,7 +485,7 @@ func TestALeaseThatIsNotDeliveredIsReleased(t *testing.T) {
 	for range 20 { // acquire, release, acquire, release, however often each is sent
 		link.Next(late)
 	}
-	if g, err := s.Acquire(t.Context(), scope, "k", ttl); !errors.Is(err, backend.ErrUnavailable) || g.Acquired {
+	if g, err := s.Acquire(t.Context(), scope, "k", backend.Request{TTL: ttl}); !errors.Is(err, backend.ErrUnavailable) || g.Acquired {
 		t.Fatalf("Acquire = %+v, %v; want ErrUnavailable", g, err)
 	}
 	link.Clear()
@@ -458,7 +494,7 @@ func TestALeaseThatIsNotDeliveredIsReleased(t *testing.T) {
 
 func TestAnAcquireThatIsAlwaysAnsweredTooLateIsUnavailable(t *testing.T) {
 	s, _, _, _ := linked(t)
-	g, err := s.Acquire(t.Context(), scope, "k", time.Nanosecond) // it takes longer than that to ask
+	g, err := s.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Nanosecond}) // it takes longer than that to ask
 	if !errors.Is(err, backend.ErrUnavailable) || g.Acquired {
 		t.Fatalf("Acquire = %+v, %v; want ErrUnavailable", g, err)
 	}
@@ -471,11 +507,11 @@ func TestARedisThatIsGoneIsAnOutageAndNeverContention(t *testing.T) {
 	token := mustAcquire(t, s, "k", time.Minute)
 	server.Kill()
 	for range 3 {
-		g, err := quick.Acquire(t.Context(), scope, "k", time.Minute)
+		g, err := quick.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Minute})
 		expectOutage(t, "Acquire", g.Acquired, err)
-		ok, err := quick.Renew(t.Context(), scope, "k", token, time.Minute)
+		ok, err := quick.Renew(t.Context(), scope, "k", backend.Proof{Token: token}, time.Minute)
 		expectOutage(t, "Renew", ok, err)
-		ok, err = quick.Release(t.Context(), scope, "k", token)
+		ok, err = quick.Release(t.Context(), scope, "k", backend.Proof{Token: token})
 		expectOutage(t, "Release", ok, err)
 		c, err := quick.Claim(t.Context(), scope, "p", 1, 10)
 		expectOutage(t, "Claim", c.Claimed, err)
@@ -508,7 +544,7 @@ func TestARedisThatNeverEndsTheHandshakeIsAnOutage(t *testing.T) {
 		}
 	})
 	link.To(&redistest.Server{Port: hangsUp.Addr().(*net.TCPAddr).Port})
-	ok, err := quick.Renew(t.Context(), scope, "k", 1, time.Minute)
+	ok, err := quick.Renew(t.Context(), scope, "k", backend.Proof{Token: 1}, time.Minute)
 	expectOutage(t, "Renew", ok, err)
 }
 
@@ -565,7 +601,10 @@ func TestALeaseThatIsOverIsNotHandedOutToTheRetry(t *testing.T) {
 	s, server, link, o := linked(t)
 	id := keyOf(o.Namespace, lockKind, scope, "k")
 	link.Next(redistest.Rule{DropAnswer: true})
-	wait := background(func() (backend.Grant, error) { return s.acquire(t.Context(), id, "k", 100*time.Millisecond) })
+	wait := background(func() (backend.Grant, error) {
+		g, _, err := s.acquire(t.Context(), id, "k", backend.Request{TTL: 100 * time.Millisecond}, time.Time{})
+		return g, err
+	})
 	var first int64
 	eventually(t, "the first copy is granted", func() bool {
 		text, _ := server.Do("HGET", id, "t").(string)
@@ -585,11 +624,13 @@ func TestAHolderThatWasCutOffPastItsLeaseHasNothingAndHarmsNobody(t *testing.T) 
 	token := mustAcquire(t, s, "k", 200*time.Millisecond)
 	hold, done := make(chan struct{}), make(chan struct{})
 	link.Next(redistest.Rule{Hold: hold, Done: done})
-	wait := background(func() (bool, error) { return s.Renew(t.Context(), scope, "k", token, 2*time.Minute) })
+	wait := background(func() (bool, error) {
+		return s.Renew(t.Context(), scope, "k", backend.Proof{Token: token}, 2*time.Minute)
+	})
 	var next backend.Grant
 	eventually(t, "the lease is over and somebody else has the lock", func() bool {
 		var err error
-		next, err = other.Acquire(t.Context(), scope, "k", time.Minute)
+		next, err = other.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Minute})
 		return err == nil && next.Acquired
 	})
 	close(hold)
@@ -597,10 +638,10 @@ func TestAHolderThatWasCutOffPastItsLeaseHasNothingAndHarmsNobody(t *testing.T) 
 	if ok, err := wait(); ok || err != nil {
 		t.Errorf("Renew by the former holder = %v, %v", ok, err)
 	}
-	if ok, err := s.Release(t.Context(), scope, "k", token); ok || err != nil {
+	if ok, err := s.Release(t.Context(), scope, "k", backend.Proof{Token: token}); ok || err != nil {
 		t.Errorf("Release by the former holder = %v, %v", ok, err)
 	}
-	if ok, err := other.Renew(t.Context(), scope, "k", next.Token, time.Minute); !ok || err != nil {
+	if ok, err := other.Renew(t.Context(), scope, "k", backend.Proof{Token: next.Token}, time.Minute); !ok || err != nil {
 		t.Errorf("Renew by the holder = %v, %v", ok, err)
 	}
 }

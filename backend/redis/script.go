@@ -14,6 +14,12 @@ type script struct {
 //go:embed lua/prelude.lua
 var prelude string
 
+//go:embed lua/queue.lua
+var queueText string
+
+//go:embed lua/poll.lua
+var pollText string
+
 //go:embed lua/acquire.lua
 var acquireText string
 
@@ -23,6 +29,9 @@ var releaseText string
 //go:embed lua/renew.lua
 var renewText string
 
+//go:embed lua/look.lua
+var lookText string
+
 //go:embed lua/claim.lua
 var claimText string
 
@@ -31,6 +40,27 @@ var reserveText string
 
 //go:embed lua/restock.lua
 var restockText string
+
+//go:embed lua/noted.lua
+var notedText string
+
+//go:embed lua/unnote.lua
+var unnoteText string
+
+//go:embed lua/count.lua
+var countText string
+
+//go:embed lua/set.lua
+var setText string
+
+//go:embed lua/drop.lua
+var dropText string
+
+//go:embed lua/evict.lua
+var evictText string
+
+//go:embed lua/scan.lua
+var scanText string
 
 //go:embed lua/settle.lua
 var settleText string
@@ -54,13 +84,22 @@ var takeText string
 var putText string
 
 var (
-	acquireScript = newScript("acquire", prelude+acquireText)
-	releaseScript = newScript("release", prelude+releaseText)
+	acquireScript = newScript("acquire", prelude+queueText+acquireText)
+	releaseScript = newScript("release", prelude+queueText+releaseText)
 	renewScript   = newScript("renew", prelude+renewText)
+	lookScript    = newScript("look", prelude+lookText)
 	claimScript   = newScript("claim", prelude+claimText)
 	reserveScript = newScript("reserve", prelude+reserveText)
 	restockScript = newScript("restock", prelude+restockText)
-	settleScript  = newScript("settle", prelude+settleText)
+	notedScript   = newScript("noted", prelude+notedText)
+	unnoteScript  = newScript("unnote", prelude+unnoteText)
+	countScript   = newScript("count", prelude+countText)
+	setScript     = newScript("set", prelude+setText)
+	dropScript    = newScript("drop", prelude+dropText)
+	evictScript   = newScript("evict", prelude+queueText+evictText)
+	scanScript    = newScript("scan", prelude+scanText)
+	pollScript    = newScript("poll", prelude+queueText+pollText)
+	settleScript  = newScript("settle", prelude+queueText+settleText)
 	idScript      = newScript("id", idText)
 	beatScript    = newScript("beat", beatText)
 	adoptScript   = newScript("adopt", adoptText)

@@ -141,30 +141,9 @@ func (m *mover) setSeal(ctx context.Context, state, file string, parts sealParts
 	return nil
 }
 
-// masters are the servers with data.
-func (m *mover) masters(ctx context.Context) (map[string]*goredis.Client, error) {
-	found := make(chan *goredis.Client)
-	failed := make(chan error, 1)
-	go func() {
-		defer close(found)
-		failed <- m.servers.each(ctx, func(ctx context.Context, node *goredis.Client) error {
-			if _, err := lookAt(ctx, node); err != nil {
-				return fmt.Errorf("%s: %w", node.Options().Addr, err)
-			}
-			found <- node
-			return nil
-		})
-	}()
-	masters := make(map[string]*goredis.Client)
-	for node := range found {
-		masters[node.Options().Addr] = node
-	}
-	return masters, <-failed
-}
-
 // sealBeats makes sure that no master makes a pool, or grants a lock, that it does not know.
 func (m *mover) sealBeats(ctx context.Context) error {
-	masters, err := m.masters(ctx)
+	masters, err := m.servers.masters(ctx)
 	if err != nil {
 		return err
 	}
@@ -193,7 +172,7 @@ func (m *mover) sealBeats(ctx context.Context) error {
 
 // onEach calls work with the locks and pools of every master, some at a time. A key may come twice.
 func (m *mover) onEach(ctx context.Context, work func(node *goredis.Client, keys []string) error) error {
-	masters, err := m.masters(ctx)
+	masters, err := m.servers.masters(ctx)
 	if err != nil {
 		return err
 	}
@@ -210,7 +189,7 @@ func (m *mover) onEach(ctx context.Context, work func(node *goredis.Client, keys
 
 // scan calls work with the keys of a server that begin with prefix.
 func (m *mover) scan(ctx context.Context, node *goredis.Client, prefix string, work func(keys []string) error) error {
-	pattern := strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`).Replace(prefix) + "*"
+	pattern := globOf(prefix) + "*"
 	for cursor := uint64(0); ; {
 		keys, next, err := node.Scan(ctx, cursor, pattern, pageSize).Result()
 		if err != nil {
@@ -273,47 +252,16 @@ func (m *mover) exec(ctx context.Context, pipe goredis.Pipeliner) ([]goredis.Cmd
 // steady notes how the slots of a Cluster lie, and fails if any is on its way: its keys would be seen twice
 // or not at all.
 func (m *mover) steady(ctx context.Context) error {
-	slots, err := m.layout(ctx)
+	m.servers.changed(ctx)
+	_, slots, err := m.servers.layout(ctx)
 	if err != nil || slots == m.slots {
 		return err
 	}
 	if m.slots != "" {
-		return errors.New("slots of the Cluster have moved meanwhile: run this again when they stay where they are")
+		return errSlotsMoved
 	}
 	m.slots = slots
 	return nil
-}
-
-// layout is which master has which slots; "" without a Cluster.
-func (m *mover) layout(ctx context.Context) (string, error) {
-	if m.servers.cluster == nil {
-		return "", nil
-	}
-	m.servers.changed(ctx)
-	masters, err := m.masters(ctx)
-	if err != nil {
-		return "", err
-	}
-	var lines []string
-	for addr, node := range masters {
-		text, err := node.ClusterNodes(ctx).Result()
-		if err != nil {
-			return "", err
-		}
-		for line := range strings.Lines(text) {
-			words := strings.Fields(line)
-			if len(words) < 8 || !strings.Contains(words[2], "myself") {
-				continue
-			}
-			slots := strings.Join(words[8:], " ")
-			if strings.Contains(slots, "[") {
-				return "", fmt.Errorf("slots of the Cluster are moving at %s: run this again when they stay where they are", addr)
-			}
-			lines = append(lines, words[0]+" "+slots)
-		}
-	}
-	slices.Sort(lines)
-	return strings.Join(lines, "\n"), nil
 }
 
 // open takes all seals off. Beats get other names, so that a proxy that has overslept all this, and knows neither
@@ -325,7 +273,7 @@ func (m *mover) open(ctx context.Context, parts sealParts) error {
 	if err != nil {
 		return err
 	}
-	masters, err := m.masters(ctx)
+	masters, err := m.servers.masters(ctx)
 	if err != nil {
 		return err
 	}
@@ -345,7 +293,7 @@ func (m *mover) open(ctx context.Context, parts sealParts) error {
 
 // remove deletes the keys that begin with one of the prefixes.
 func (m *mover) remove(ctx context.Context, prefixes ...string) error {
-	masters, err := m.masters(ctx)
+	masters, err := m.servers.masters(ctx)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func TestScriptsThatRedisHasForgottenAreSentAgain(t *testing.T) {
 		key := fmt.Sprint("k", i)
 		token := mustAcquire(t, s, key, time.Minute)
 		server.Do("SCRIPT", "FLUSH")
-		if ok, err := s.Release(t.Context(), scope, key, token); !ok || err != nil {
+		if ok, err := s.Release(t.Context(), scope, key, backend.Proof{Token: token}); !ok || err != nil {
 			t.Fatalf("Release = %v, %v", ok, err)
 		}
 		mustClaim(t, s, "p", 1, 10, int64(9-i))
@@ -69,7 +69,7 @@ func TestRedisWithoutMemoryIsOutOfResourcesAndChangesNothing(t *testing.T) {
 	token := mustAcquire(t, s, "held", time.Minute)
 	mustClaim(t, s, "p", 1, 10, 9)
 	server.Do("CONFIG", "SET", "maxmemory", "1") // less than it has in use
-	if g, err := s.Acquire(t.Context(), scope, "free", time.Minute); !errors.Is(err, backend.ErrOutOfResources) || g.Acquired {
+	if g, err := s.Acquire(t.Context(), scope, "free", backend.Request{TTL: time.Minute}); !errors.Is(err, backend.ErrOutOfResources) || g.Acquired {
 		t.Fatalf("Acquire = %+v, %v; want ErrOutOfResources", g, err)
 	}
 	if _, err := s.Claim(t.Context(), scope, "p", 1, 10); !errors.Is(err, backend.ErrOutOfResources) {
@@ -79,13 +79,13 @@ func TestRedisWithoutMemoryIsOutOfResourcesAndChangesNothing(t *testing.T) {
 		t.Fatalf("Restock: %v, want ErrOutOfResources", err)
 	}
 	// Contention is contention, and who holds a lock keeps it or gives it back.
-	if g, err := s.Acquire(t.Context(), scope, "held", time.Minute); g.Acquired || err != nil {
+	if g, err := s.Acquire(t.Context(), scope, "held", backend.Request{TTL: time.Minute}); g.Acquired || err != nil {
 		t.Fatalf("Acquire of a held key = %+v, %v", g, err)
 	}
-	if ok, err := s.Renew(t.Context(), scope, "held", token, 2*time.Minute); !ok || err != nil {
+	if ok, err := s.Renew(t.Context(), scope, "held", backend.Proof{Token: token}, 2*time.Minute); !ok || err != nil {
 		t.Fatalf("Renew = %v, %v", ok, err)
 	}
-	if ok, err := s.Release(t.Context(), scope, "held", token); !ok || err != nil {
+	if ok, err := s.Release(t.Context(), scope, "held", backend.Proof{Token: token}); !ok || err != nil {
 		t.Fatalf("Release = %v, %v", ok, err)
 	}
 	server.Do("CONFIG", "SET", "maxmemory", "0")
@@ -173,10 +173,10 @@ func TestSlotsMayMoveWhileCallsRun(t *testing.T) {
 					t.Errorf("Claim = %+v, %v", c, err)
 					return
 				}
-				g, err := s.Acquire(ctx, scope, "k", time.Minute)
+				g, err := s.Acquire(ctx, scope, "k", backend.Request{TTL: time.Minute})
 				if err == nil && g.Acquired {
 					var ok bool
-					if ok, err = s.Release(ctx, scope, "k", g.Token); !ok {
+					if ok, err = s.Release(ctx, scope, "k", backend.Proof{Token: g.Token}); !ok {
 						t.Errorf("Release = false, %v", err)
 					}
 				}
@@ -226,7 +226,7 @@ func TestTokensRiseOverStepsOfRedissClock(t *testing.T) {
 				t.Fatalf("clock at %v: token %d after %d", offset, token, last)
 			}
 			last = token
-			if ok, err := s.Release(t.Context(), scope, key, token); !ok || err != nil {
+			if ok, err := s.Release(t.Context(), scope, key, backend.Proof{Token: token}); !ok || err != nil {
 				t.Fatalf("Release = %v, %v", ok, err)
 			}
 		}
@@ -239,19 +239,19 @@ func TestAServerWhoseClockIsFarFromOursLeasesByItsOwn(t *testing.T) {
 	clock.Step(5 * time.Minute)
 	o := options(t, server.URL())
 	s, other := open(t, o), open(t, second(t, o))
-	g, err := s.Acquire(t.Context(), scope, "k", time.Minute)
+	g, err := s.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Minute})
 	if err != nil || !g.Acquired {
 		t.Fatal(g, err)
 	}
 	if end := time.Until(g.ExpiresAt); end < 5*time.Minute+30*time.Second || end > 7*time.Minute {
 		t.Errorf("the lease ends in %v by our clock, want what the server's says", end)
 	}
-	if g, err := other.Acquire(t.Context(), scope, "k", time.Minute); g.Acquired || err != nil {
+	if g, err := other.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Minute}); g.Acquired || err != nil {
 		t.Fatalf("Acquire of a held key = %+v, %v", g, err)
 	}
 	short := mustAcquire(t, s, "short", 50*time.Millisecond)
 	eventually(t, "a short lease is over", func() bool {
-		g, err := other.Acquire(t.Context(), scope, "short", time.Minute)
+		g, err := other.Acquire(t.Context(), scope, "short", backend.Request{TTL: time.Minute})
 		return err == nil && g.Acquired && g.Token > short
 	})
 }
@@ -269,12 +269,12 @@ func TestChangesWaitForReplicas(t *testing.T) {
 	if _, err := s.Claim(t.Context(), scope, "p", 1, 10); !errors.Is(err, backend.ErrInDoubt) {
 		t.Fatalf("Claim that no replica has: %v, want ErrInDoubt", err)
 	}
-	if g, err := s.Acquire(t.Context(), scope, "other", time.Minute); !errors.Is(err, backend.ErrInDoubt) || g.Acquired {
+	if g, err := s.Acquire(t.Context(), scope, "other", backend.Request{TTL: time.Minute}); !errors.Is(err, backend.ErrInDoubt) || g.Acquired {
 		t.Fatalf("Acquire that no replica has = %+v, %v; want ErrInDoubt", g, err)
 	}
 	replica.Continue()
 	eventually(t, "the replica acknowledges again", func() bool {
-		ok, err := s.Renew(t.Context(), scope, "k", token, 2*time.Minute)
+		ok, err := s.Renew(t.Context(), scope, "k", backend.Proof{Token: token}, 2*time.Minute)
 		return ok && err == nil
 	})
 }
@@ -289,7 +289,7 @@ func TestAKeyOfTheUserIsNotTouched(t *testing.T) {
 	// And one that has our name by accident.
 	ours := keyOf(o.Namespace, lockKind, scope, "mine")
 	server.Do("SET", ours, "the user's")
-	if g, err := s.Acquire(t.Context(), scope, "mine", time.Minute); !errors.Is(err, backend.ErrUnavailable) || g.Acquired {
+	if g, err := s.Acquire(t.Context(), scope, "mine", backend.Request{TTL: time.Minute}); !errors.Is(err, backend.ErrUnavailable) || g.Acquired {
 		t.Fatalf("Acquire = %+v, %v; want ErrUnavailable", g, err)
 	}
 	for _, key := range []string{"k", ours} {
@@ -308,7 +308,7 @@ func TestTheKeyspaceReturnsToItsSizeWhenTheLocksAreGone(t *testing.T) {
 	for i := range 200 {
 		key := fmt.Sprint("k", i)
 		token := mustAcquire(t, s, key, 10*time.Second)
-		if ok, err := s.Release(t.Context(), scope, key, token); !ok || err != nil {
+		if ok, err := s.Release(t.Context(), scope, key, backend.Proof{Token: token}); !ok || err != nil {
 			t.Fatal(ok, err)
 		}
 	}
@@ -330,9 +330,9 @@ func TestAnIdleNameSpaceHoldsPoolsAlone(t *testing.T) {
 		var err error
 		switch i % 3 {
 		case 0:
-			ok, err = s.Release(t.Context(), scope, key, token)
+			ok, err = s.Release(t.Context(), scope, key, backend.Proof{Token: token})
 		case 1:
-			ok, err = s.Renew(t.Context(), scope, key, token, time.Second)
+			ok, err = s.Renew(t.Context(), scope, key, backend.Proof{Token: token}, time.Second)
 		default: // it runs out
 			continue
 		}
@@ -341,7 +341,7 @@ func TestAnIdleNameSpaceHoldsPoolsAlone(t *testing.T) {
 		}
 	}
 	// What is asked of locks and pools that nobody has leaves nothing either.
-	if ok, err := s.Release(t.Context(), scope, "nobody's", 1); ok || err != nil {
+	if ok, err := s.Release(t.Context(), scope, "nobody's", backend.Proof{Token: 1}); ok || err != nil {
 		t.Error(ok, err)
 	}
 	if _, err := s.Restock(t.Context(), scope, "no pool", 1); !errors.Is(err, backend.ErrNoPool) {
@@ -387,7 +387,7 @@ func TestARecordStaysSmallHoweverManyCalls(t *testing.T) {
 	s := open(t, o)
 	for range 200 {
 		token := mustAcquire(t, s, "k", time.Minute)
-		if ok, err := s.Release(t.Context(), scope, "k", token); !ok || err != nil {
+		if ok, err := s.Release(t.Context(), scope, "k", backend.Proof{Token: token}); !ok || err != nil {
 			t.Fatal(ok, err)
 		}
 		if _, err := s.Claim(t.Context(), scope, "p", 1, 10_000); err != nil {
@@ -435,11 +435,11 @@ func TestTokensEndBelowWhatJSONReadersKnow(t *testing.T) {
 	if token := mustAcquire(t, s, "k", time.Minute); token != backend.MaxToken-1 {
 		t.Fatalf("token %d, want the last one", token)
 	}
-	if ok, err := s.Release(t.Context(), scope, "k", backend.MaxToken-1); !ok || err != nil {
+	if ok, err := s.Release(t.Context(), scope, "k", backend.Proof{Token: backend.MaxToken - 1}); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	for range 2 {
-		if g, err := s.Acquire(t.Context(), scope, "k", time.Minute); !errors.Is(err, backend.ErrTokensExhausted) || g.Acquired {
+		if g, err := s.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Minute}); !errors.Is(err, backend.ErrTokensExhausted) || g.Acquired {
 			t.Fatalf("Acquire = %+v, %v; want ErrTokensExhausted", g, err)
 		}
 	}

@@ -21,14 +21,7 @@ func (s *Store) settle(ctx context.Context, c *call, start time.Time, cause erro
 	}
 	settling, cancel := context.WithDeadline(context.WithoutCancel(ctx), end)
 	defer cancel()
-	undo := "0"
-	if cancelled {
-		undo = "1"
-	}
-	answer, err := s.repeat(settling, &call{key: c.key}, func(*Store, string) (*request, error) {
-		// The copies' own not_after, so that the tombstone outlives them.
-		return &request{script: settleScript, key: c.key, args: c.head(undo, strconv.FormatInt(c.taken, 10))}, nil
-	})
+	answer, err := s.askToSettle(settling, c, cancelled)
 	if err != nil {
 		if cancelled {
 			return reply{}, fmt.Errorf("%w: %w: %w", backend.ErrInDoubt, ctx.Err(), err)
@@ -51,4 +44,12 @@ func (s *Store) settle(ctx context.Context, c *call, start time.Time, cause erro
 		return was, nil
 	}
 	return reply{}, fmt.Errorf("%w: settling was answered %s", backend.ErrInDoubt, answer.word)
+}
+
+// askToSettle runs the script that settles a call, and undoes what was applied if undo says so.
+func (s *Store) askToSettle(ctx context.Context, c *call, undo bool) (reply, error) {
+	return s.repeat(ctx, &call{key: c.key}, func(s *Store, _ string) (*request, error) {
+		// The copies' own not_after, so that the tombstone outlives them.
+		return &request{script: settleScript, key: c.key, args: c.head(flag(undo), strconv.FormatInt(c.taken, 10), s.watch.offersFrom())}, nil
+	})
 }

@@ -30,7 +30,7 @@ func asItIs(t *testing.T, o Options) Options {
 
 func expectPause(t *testing.T, s *Store, when string) {
 	t.Helper()
-	if g, err := s.Acquire(t.Context(), scope, "k", time.Minute); !errors.Is(err, backend.ErrUnavailable) || !strings.Contains(err.Error(), "until unknown leases are over") {
+	if g, err := s.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Minute}); !errors.Is(err, backend.ErrUnavailable) || !strings.Contains(err.Error(), "until unknown leases are over") {
 		t.Errorf("%s: Acquire = %+v, %v; want ErrUnavailable for leases that may run", when, g, err)
 	}
 }
@@ -70,7 +70,7 @@ func TestThatNothingIsGrantedYetOutlivesTheProxy(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := open(t, asItIs(t, o))
-	if g, err := again.Acquire(t.Context(), scope, "k", time.Minute); !errors.Is(err, backend.ErrUnavailable) || !strings.Contains(err.Error(), "past every token") {
+	if g, err := again.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Minute}); !errors.Is(err, backend.ErrUnavailable) || !strings.Contains(err.Error(), "past every token") {
 		t.Fatalf("the same proxy after kill -9: Acquire = %+v, %v; want ErrUnavailable until the clock is past every token", g, err)
 	}
 }
@@ -101,7 +101,7 @@ func TestASecondLossBeforeAdoptPausesAgain(t *testing.T) {
 	server.Do("SAVE")
 	for _, loss := range []string{"first", "second", "third"} {
 		eventually(t, "locks are granted", func() bool {
-			g, err := s.Acquire(t.Context(), scope, "k", time.Second)
+			g, err := s.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Second})
 			return err == nil && g.Acquired
 		})
 		server.Kill()
@@ -129,7 +129,7 @@ func TestASecondFlushBeforeAdoptPausesAgain(t *testing.T) {
 			return judge(err) == stopped
 		})
 		eventually(t, "locks are granted", func() bool {
-			g, err := s.Acquire(t.Context(), scope, "k", time.Second)
+			g, err := s.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Second})
 			return err == nil && g.Acquired
 		})
 	}

@@ -25,10 +25,15 @@ type Store struct {
 	watch   *watch
 	clock   serverClock
 	known   known
+	leases  *leaseCount // nil: they are not limited
+	lines   lines
 	lock    *stateLock
+	listing chan struct{} // has room for the one listing that may run
 
 	life  string // random: nonces of this Store begin with it
 	calls atomic.Uint64
+
+	listening sync.Once // for offers, from the first call on that waits
 
 	work     sync.WaitGroup // goroutines that end by themselves: lanes and calls
 	beats    sync.WaitGroup
@@ -59,6 +64,11 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		life:  rand.Text()[:12],
 		stop:  make(chan struct{}),
 		ended: make(chan struct{}),
+
+		listing: make(chan struct{}, 1),
+	}
+	if o.MaxLeases > 0 {
+		s.leases = newLeaseCount(o.MaxLeases)
 	}
 	useLog(o.Log)
 	var err error
@@ -129,10 +139,21 @@ func (s *Store) begin(ctx context.Context) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.closed {
-		return fmt.Errorf("%w: the store is closed", backend.ErrUnavailable)
+		return errClosed
 	}
 	s.work.Add(1)
 	return nil
+}
+
+var errClosed = fmt.Errorf("%w: the store is closed", backend.ErrUnavailable)
+
+// Held is how many leases were taken through this Store and how many of its calls stand in line for one. Leases are
+// counted only if their number is limited, and until they are over by this process's clock or a later call has noticed.
+func (s *Store) Held() (leases, waiters int64) {
+	if s.leases != nil {
+		leases = s.leases.live()
+	}
+	return leases, s.lines.waiting()
 }
 
 // nonce names one execution of a call, whoever repeats it.

@@ -24,21 +24,60 @@ import (
 )
 
 // acl is what a user of Redis needs for one name space. docs/operations.md says the same.
-const acl = "~%s:* -@all +@connection +info +eval +evalsha +scan +wait +config|get +cluster|slots +cluster|shards +command " +
+const acl = "~%[1]s:* resetchannels &%[1]s:w:* -@all +publish +subscribe +@connection +info +eval +evalsha +scan +wait +config|get +cluster|slots +cluster|shards +cluster|nodes +command " +
 	"+time +hmget +hset +hdel +hincrby +hlen +hexists +hrandfield +pttl +pexpire +persist"
 
 func TestAUserWithFewRightsIsEnough(t *testing.T) {
 	server := redistest.Start(t, redistest.AOFAlways)
 	o := options(t, fmt.Sprintf("redis://raisin:hunter2@%s/0", server.Addr()))
+	fewRights(t, o.Namespace, server)
+	s := open(t, o)
+	warm(t, s)
+	token := mustAcquire(t, s, "k", time.Minute)
+	w := standInLine(t, s, "k", time.Minute)
+	mustRelease(t, s, token)
+	w.mustHave()
+	listsWith(t, s, server)
+}
+
+func TestAUserWithFewRightsIsEnoughForACluster(t *testing.T) {
+	cluster := redistest.StartCluster(t, 2)
+	o := options(t, "")
+	for _, master := range cluster.Masters {
+		fewRights(t, o.Namespace, master)
+		o.URLs = append(o.URLs, "redis://raisin:hunter2@"+master.Addr())
+	}
+	s := open(t, o)
+	for i := range 4 {
+		mustAcquire(t, s, fmt.Sprint("k", i), time.Minute)
+		mustClaim(t, s, fmt.Sprint("k", i), 1, 10, 9)
+	}
+	listsWith(t, s, cluster.Masters...)
+}
+
+// fewRights makes the user whom operators are told to make.
+func fewRights(t *testing.T, namespace string, server *redistest.Server) {
+	t.Helper()
 	args := []any{"ACL", "SETUSER", "raisin", "on", ">hunter2"}
-	for word := range strings.FieldsSeq(fmt.Sprintf(acl, o.Namespace)) {
+	for word := range strings.FieldsSeq(fmt.Sprintf(acl, namespace)) {
 		args = append(args, word)
 	}
 	server.Do(append(args, "+script|load")...) // script load is for this test
-	s := open(t, o)
-	warm(t, s)
-	if denied := server.Do("ACL", "LOG"); len(denied.([]any)) > 0 {
-		t.Errorf("Redis has denied something: %v", denied)
+}
+
+// listsWith lists what is there, and sees that the servers have denied nothing so far.
+func listsWith(t *testing.T, s *Store, servers ...*redistest.Server) {
+	t.Helper()
+	if _, err := s.Leases(t.Context(), scope, "", 100); err != nil {
+		t.Errorf("Leases: %v", err)
+	}
+	if _, err := s.Pools(t.Context(), scope, "", 100); err != nil {
+		t.Errorf("Pools: %v", err)
+	}
+	for _, server := range servers {
+		if denied := server.Do("ACL", "LOG"); len(denied.([]any)) > 0 {
+			t.Errorf("Redis has denied something: %v", denied)
+		}
 	}
 }
 
@@ -133,7 +172,7 @@ func TestAReplicaIsNotTakenForAMaster(t *testing.T) {
 	o := options(t, replica.URL())
 	o.Timeout = 200 * time.Millisecond
 	s := open(t, o)
-	if g, err := s.Acquire(t.Context(), scope, "k", time.Minute); !errors.Is(err, backend.ErrUnavailable) || g.Acquired {
+	if g, err := s.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Minute}); !errors.Is(err, backend.ErrUnavailable) || g.Acquired {
 		t.Fatalf("Acquire = %+v, %v; want ErrUnavailable", g, err)
 	}
 }
@@ -167,9 +206,30 @@ func TestADemotedMasterAnswersNothing(t *testing.T) {
 			}
 		})
 	}
-	expectOutageOf("Acquire", func() error { _, err := s.Acquire(t.Context(), scope, "k", time.Minute); return err })
-	expectOutageOf("Renew", func() error { _, err := s.Renew(t.Context(), scope, "k", token+1, time.Minute); return err })
-	expectOutageOf("Release", func() error { _, err := s.Release(t.Context(), scope, "k", token+1); return err })
+	expectOutageOf("Acquire", func() error {
+		_, err := s.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Minute})
+		return err
+	})
+	expectOutageOf("Renew", func() error {
+		_, err := s.Renew(t.Context(), scope, "k", backend.Proof{Token: token + 1}, time.Minute)
+		return err
+	})
+	expectOutageOf("Release", func() error {
+		_, err := s.Release(t.Context(), scope, "k", backend.Proof{Token: token + 1})
+		return err
+	})
+	expectOutageOf("Evict", func() error {
+		_, _, err := s.Evict(t.Context(), scope, "k")
+		return err
+	})
+	expectOutageOf("Leases", func() error {
+		_, err := s.Leases(t.Context(), scope, "k", 1)
+		return err
+	})
+	expectOutageOf("Look", func() error {
+		_, _, err := s.Look(t.Context(), scope, "k")
+		return err
+	})
 	expectOutageOf("Claim", func() error {
 		_, err := s.Claim(t.Context(), scope, "p", 100, 10)
 		if errors.Is(err, backend.ErrStateLost) { // the pool is gone with the rest of the old master's data
@@ -185,7 +245,7 @@ func TestADemotedMasterWhoseAnswerIsLateLeavesACallInDoubt(t *testing.T) {
 	t.Parallel()
 	s, link, token := demoted(t, 2*time.Second)
 	link.Next(redistest.Rule{DelayAnswer: 2 * s.opts.attemptTime()})
-	ok, err := s.Renew(t.Context(), scope, "k", token+1, time.Minute)
+	ok, err := s.Renew(t.Context(), scope, "k", backend.Proof{Token: token + 1}, time.Minute)
 	if ok || !errors.Is(err, backend.ErrInDoubt) {
 		t.Fatalf("Renew = %v, %v; want ErrInDoubt", ok, err)
 	}
@@ -205,7 +265,7 @@ func TestNoErrorAndNoLogTellsAPassword(t *testing.T) {
 			o.Timeout = 50 * time.Millisecond
 			s, err := Open(t.Context(), o)
 			if err == nil {
-				_, err = s.Acquire(t.Context(), scope, "k", time.Minute)
+				_, err = s.Acquire(t.Context(), scope, "k", backend.Request{TTL: time.Minute})
 				s.Close()
 			}
 			if err == nil || strings.Contains(err.Error(), "hunter2") {

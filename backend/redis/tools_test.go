@@ -95,7 +95,7 @@ func second(t testing.TB, o Options) Options {
 
 func mustAcquire(t testing.TB, s *Store, key string, ttl time.Duration) int64 {
 	t.Helper()
-	g, err := s.Acquire(context.Background(), scope, key, ttl)
+	g, err := s.Acquire(context.Background(), scope, key, backend.Request{TTL: ttl})
 	if err != nil || !g.Acquired {
 		t.Fatalf("Acquire(%q) = %+v, %v", key, g, err)
 	}

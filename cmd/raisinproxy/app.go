@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,8 +10,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
-	"time"
 
 	"raisinproxy/backend"
 	"raisinproxy/backend/inprocess"
@@ -55,8 +52,10 @@ func NewApp(ctx context.Context, cfg *Config, log *slog.Logger) (*App, error) {
 		return nil, errors.Join(err, a.Close())
 	}
 	a.renewal = newRenewal(cfg, policy, log)
-	a.functions = sqlfuncs.NewService(a.backend, cfg.Locks.MaxTTL)
-	a.functions.LimitLeases(cfg.Locks.MaxLeasesPerUser)
+	a.functions = sqlfuncs.NewService(a.backend, sqlfuncs.Options{
+		MaxTTL: cfg.Locks.MaxTTL, MaxWait: cfg.Locks.MaxWait, MaxKeys: cfg.Locks.MaxKeysPerCall,
+		Administrators: cfg.Auth.AdminUsers, Log: log,
+	})
 	version, _ := buildVersion()
 	a.server, err = pgwire.NewServer(pgwire.Config{
 		Config: login.Config{
@@ -122,6 +121,8 @@ func openBackend(ctx context.Context, c *LocksConfig, log *slog.Logger) (backend
 	opts := inprocess.Options{
 		ReapInterval:  c.ReaperInterval,
 		MaxPools:      c.MaxPoolsPerTenant,
+		MaxLeases:     c.MaxLeasesPerUser,
+		MaxWaiters:    c.MaxWaitersPerKey,
 		VerifyAnswers: c.InProcess.Verify == "answer",
 		MaxTTL:        c.MaxTTL,
 		Log:           log,
@@ -163,7 +164,6 @@ func (a *App) Run(ctx context.Context) error {
 	a.log.Info("listening", "address", a.Addr().String(), "version", versionText(), "locks", a.cfg.Locks.Enabled)
 	watched, stopWatching := context.WithCancel(ctx)
 	defer a.renewal.watch(watched)()
-	defer a.forgetOver(watched)()
 	defer stopWatching()
 	manager := notifier{a.log}
 	served := make(chan error, 1)
@@ -181,25 +181,6 @@ func (a *App) Run(ctx context.Context) error {
 		a.log.Info("stopped")
 	}
 	return err
-}
-
-// forgetOver lets the service forget the leases that are over, until ctx ends. The result
-// waits for its end.
-func (a *App) forgetOver(ctx context.Context) (wait func()) {
-	var group sync.WaitGroup
-	group.Go(func() {
-		ticker := time.NewTicker(cmp.Or(a.cfg.Locks.ReaperInterval, inprocess.DefaultReapInterval))
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-ticker.C:
-				a.functions.ForgetOver()
-			}
-		}
-	})
-	return group.Wait
 }
 
 // tryUpstream tells the log what clients will run into.
@@ -262,18 +243,18 @@ func listen(c *PGWireConfig) (net.Listener, error) {
 	return net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(c.Port)))
 }
 
-// announce warns of dev mode so that nobody overlooks it: to people at a terminal in a
-// frame, to a log as one record.
+// announce says what to try in dev mode, and warns of it so that nobody overlooks it: to people
+// at a terminal in a frame, to a log as one record.
 func (a *App) announce(w io.Writer) {
 	if !a.cfg.DevMode {
 		return
 	}
 	host, port, _ := net.SplitHostPort(a.Addr().String())
 	lines := []string{
+		fmt.Sprintf(`Try: psql "host=%s port=%s user=alice dbname=shop" -c "SELECT * FROM raisin_lock_acquire('seat:14A', 60000)"`, host, port),
 		"DEVELOPMENT MODE. NOT FOR PRODUCTION.",
 		"Everybody who reaches " + a.Addr().String() + " is let in, under any user name, without a password.",
 		"Locks and inventory are kept in memory only: everything is lost at exit.",
-		fmt.Sprintf(`Try: psql "host=%s port=%s user=alice dbname=shop"`, host, port),
 	}
 	if !isTerminal(w) {
 		a.log.Warn(strings.Join(lines, " "))

@@ -54,6 +54,9 @@ var clients = []client{
 	{"php", "php testdata/clients/php/client.php"},
 }
 
+// relations are the clients that have a mode for the functions that return rows.
+var relations = []string{"psql", "pgx", "jdbc", "psycopg3", "node", "odbc"}
+
 type client struct{ name, command string }
 
 // argv is how a client runs whose Go programs are in bin.
@@ -139,6 +142,9 @@ func testClients(t *testing.T, mixed []string, prepare func(t *testing.T, databa
 		}
 		if slices.Contains(mixed, c.name) {
 			modes = append(modes, "mixed")
+		}
+		if slices.Contains(relations, c.name) {
+			modes = append(modes, "relations")
 		}
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

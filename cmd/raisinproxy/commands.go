@@ -14,12 +14,15 @@ type command struct {
 	run  func(ctx context.Context, o *options, args []string, std streams) error
 }
 
-const stubsHelp = `Usage: raisinproxy stubs
+const stubsHelp = `Usage: raisinproxy stubs [--views]
 
 Prints SQL that creates functions of the proxy's names in a PostgreSQL, for schema
 browsers. They only say that they cannot be called directly:
 
   raisinproxy stubs | psql -v ON_ERROR_STOP=1 -h … -U … shop
+
+  --views  also views by the names of the functions that return rows, for tools that
+           list relations only
 `
 
 const versionHelp = `Usage: raisinproxy version
@@ -43,7 +46,17 @@ func commands() map[string]command {
 		}},
 		"reopen": {reopenHelp, reopen},
 		"repair": {repairHelp, repair},
-		"stubs":  {stubsHelp, withoutArguments("stubs", func(std streams) error { return stubs(std.out) })},
+		"stubs": {stubsHelp, func(_ context.Context, _ *options, args []string, std streams) error {
+			views := len(args) == 1 && strings.TrimLeft(args[0], "-") == "views" && strings.HasPrefix(args[0], "-")
+			if len(args) > 0 && !views {
+				return usagef("stubs takes no argument but --views")
+			}
+			err := stubs(std.out)
+			if err == nil && views {
+				err = stubViews(std.out)
+			}
+			return err
+		}},
 		"version": {versionHelp, withoutArguments("version", func(std streams) error {
 			_, err := fmt.Fprintln(std.out, versionText())
 			return err

@@ -74,9 +74,12 @@ type LocksConfig struct {
 	Backend        string
 	ReaperInterval time.Duration
 	MaxTTL         time.Duration
+	MaxWait        time.Duration // of a call in line for a lock
 	// Bounds of what one user, or the users of one tenant, can take; 0: none.
 	MaxLeasesPerUser  int
 	MaxPoolsPerTenant int
+	MaxWaitersPerKey  int
+	MaxKeysPerCall    int
 	InProcess         InProcessConfig
 	Redis             RedisConfig
 }
@@ -159,6 +162,9 @@ func defaultConfig() *Config {
 			MaxTTL:            300 * time.Second,
 			MaxLeasesPerUser:  100_000,
 			MaxPoolsPerTenant: 100_000,
+			MaxWait:           300 * time.Second,
+			MaxWaitersPerKey:  10_000,
+			MaxKeysPerCall:    100,
 			InProcess:         InProcessConfig{DataDir: "raisinproxy-data", Verify: "group", OnRestore: "pause"},
 			Redis: RedisConfig{
 				URL:          "redis://127.0.0.1:6379/0",
@@ -222,9 +228,12 @@ func (c *Config) keys() []key {
 		{"locks.backend", oneOf(&l.Backend, backendInProcess, backendRedis)},
 		{"locks.reaper_interval_secs", duration(&l.ReaperInterval, time.Second, 1, daySecs)},
 		{"locks.max_ttl_ms", duration(&l.MaxTTL, time.Millisecond, 1, yearMillis)},
+		{"locks.max_wait_ms", duration(&l.MaxWait, time.Millisecond, 0, yearMillis)},
 
 		{"locks.max_leases_per_user", integer(&l.MaxLeasesPerUser, 0, 1<<31-1)},
 		{"locks.max_pools_per_tenant", integer(&l.MaxPoolsPerTenant, 0, 1<<31-1)},
+		{"locks.max_waiters_per_key", integer(&l.MaxWaitersPerKey, 0, 1<<31-1)},
+		{"locks.max_keys_per_call", integer(&l.MaxKeysPerCall, 1, 100_000)},
 
 		{"locks.inprocess.data_dir", text(&i.DataDir)},
 		{"locks.inprocess.verify", oneOf(&i.Verify, "group", "answer")},

@@ -10,7 +10,7 @@
 //	try.go          what is tried at start and by --check-config; renewal.go, what is reread without a restart
 //	notify.go       telling the service manager
 //	backup.go       the command; control.go, how it asks the running server; socketname.go, by which socket
-//	repair.go, moving.go, passwd.go, stubs.go, version.go
+//	repair.go, moving.go, passwd.go, stubs.go, stub_views.go, version.go
 //	                the commands of these names; moving.go has export, import and reopen
 package main
 

@@ -117,7 +117,7 @@ func TestDevModeServesAndEnds(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		p := start(t, "main", "--dev-mode", "--port", "0")
 		warning := p.await(t, "DEVELOPMENT MODE")
-		if text := warning["msg"].(string); warning["level"] != "WARN" || !strings.Contains(text, "lost at exit") {
+		if text := warning["msg"].(string); warning["level"] != "WARN" || !strings.HasPrefix(text, `Try: psql "host=127.0.0.1 port=`) || !strings.Contains(text, "lost at exit") {
 			t.Errorf("the warning is %v", warning)
 		}
 		address := p.await(t, "listening")["address"].(string)

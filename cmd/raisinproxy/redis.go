@@ -36,6 +36,8 @@ func (c *LocksConfig) redisOptions(log *slog.Logger) redis.Options {
 		MaxClockSkew:   r.MaxClockSkew,
 		Retention:      r.Retention,
 		MaxPools:       c.MaxPoolsPerTenant,
+		MaxLeases:      c.MaxLeasesPerUser,
+		MaxWaiters:     c.MaxWaitersPerKey,
 		WaitReplicas:   r.WaitReplicas,
 		WaitTimeout:    r.WaitTimeout,
 		StateFile:      r.StateFile,

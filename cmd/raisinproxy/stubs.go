@@ -23,6 +23,7 @@ func stubs(w io.Writer) error {
 -- is a set of rows here, also as a value, where the proxy gives JSON (jsonb).
 
 BEGIN;
+SET LOCAL client_min_messages = warning;
 
 CREATE OR REPLACE FUNCTION public.` + stubFunction + `(function_name text) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
@@ -41,10 +42,19 @@ COMMENT ON FUNCTION public.` + stubFunction + `(text) IS 'Tells callers of the r
 	return err
 }
 
+// formerArguments are those of functions that had others in an earlier version. CREATE OR REPLACE
+// would leave the old function beside the new one, and a call could mean both.
+var formerArguments = map[string]string{
+	"raisin_lock_acquire": "text, bigint",
+}
+
 func writeStub(b *strings.Builder, f *sqlfuncs.Function) {
 	args, types := make([]string, len(f.Args)), make([]string, len(f.Args))
 	for i, a := range f.Args {
 		args[i], types[i] = fmt.Sprintf("%s %s", a.Name, a.Type), a.Type.String()
+		if a.Default != nil {
+			args[i] += " DEFAULT " + a.DefaultSQL()
+		}
 	}
 	columns, nulls := make([]string, len(f.Columns)), make([]string, len(f.Columns))
 	for i, c := range f.Columns {
@@ -54,7 +64,11 @@ func writeStub(b *strings.Builder, f *sqlfuncs.Function) {
 	if len(f.Columns) == 1 {
 		returns = f.Scalar.String()
 	}
-	fmt.Fprintf(b, "\nCREATE OR REPLACE FUNCTION public.%s(%s)\n  RETURNS %s VOLATILE LANGUAGE sql AS\n  $$ SELECT %s WHERE public.%s('%s') $$;\n",
+	b.WriteByte('\n')
+	if former, ok := formerArguments[f.Name]; ok {
+		fmt.Fprintf(b, "DROP FUNCTION IF EXISTS public.%s(%s); -- of an earlier version\n", f.Name, former)
+	}
+	fmt.Fprintf(b, "CREATE OR REPLACE FUNCTION public.%s(%s)\n  RETURNS %s VOLATILE LANGUAGE sql AS\n  $$ SELECT %s WHERE public.%s('%s') $$;\n",
 		f.Name, strings.Join(args, ", "), returns, strings.Join(nulls, ", "), stubFunction, f.Name)
 	fmt.Fprintf(b, "COMMENT ON FUNCTION public.%s(%s) IS '%s';\n", f.Name, strings.Join(types, ", "), strings.ReplaceAll(f.Comment, "'", "''"))
 }

@@ -48,8 +48,12 @@ func TestLockThroughTwoProxies(t *testing.T) {
 	if refused := ask(t, b, "SELECT acquired, token FROM raisin_lock_acquire('seat:14A', 2000)"); refused[0] != "f" || refused[1] != "" {
 		t.Errorf("the lock that the other proxy granted: %q", refused)
 	}
-	// The token is the key to the lock, whoever has it.
-	if freed := ask(t, b, "SELECT raisin_lock_release('seat:14A', "+granted[1]+")"); freed[0] != "t" {
+	// The token is the key to the lock for its user, through any proxy, and for nobody else.
+	if freed := ask(t, b, "SELECT raisin_lock_release('seat:14A', "+granted[1]+")"); freed[0] != "f" {
+		t.Error("another user has released the lock")
+	}
+	elsewhere := connect(t, two.Address(), "user=alice sslmode=disable")
+	if freed := ask(t, elsewhere, "SELECT raisin_lock_release('seat:14A', "+granted[1]+")"); freed[0] != "t" {
 		t.Error("the token is not known to the other proxy")
 	}
 	if late := ask(t, a, "SELECT raisin_lock_renew('seat:14A', "+granted[1]+", 2000)"); late[0] != "f" {

@@ -23,6 +23,8 @@ import (
 // store is a backend in memory that answers as the stand-ins do, token for token, and
 // keeps what it was asked. Leases in it do not end by themselves.
 type store struct {
+	backend.Backend // nil: no statement calls what is not written here
+
 	mu        sync.Mutex
 	pools     map[string]int64
 	locks     map[string]int64
@@ -74,7 +76,7 @@ func (s *store) note(format string, args ...any) {
 var expiry = time.UnixMilli(1788720658677)
 
 // Acquire is of backend.Locker.
-func (s *store) Acquire(_ context.Context, _ backend.Scope, key string, _ time.Duration) (backend.Grant, error) {
+func (s *store) Acquire(_ context.Context, _ backend.Scope, key string, _ backend.Request) (backend.Grant, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.note("acquire %s", key)
@@ -87,11 +89,11 @@ func (s *store) Acquire(_ context.Context, _ backend.Scope, key string, _ time.D
 }
 
 // Release is of backend.Locker.
-func (s *store) Release(_ context.Context, _ backend.Scope, key string, token int64) (bool, error) {
+func (s *store) Release(_ context.Context, _ backend.Scope, key string, p backend.Proof) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.note("release %s %d", key, token)
-	if token <= 0 || s.locks[key] != token {
+	s.note("release %s %d", key, p.Token)
+	if p.Token <= 0 || s.locks[key] != p.Token {
 		return false, nil
 	}
 	delete(s.locks, key)
@@ -100,11 +102,11 @@ func (s *store) Release(_ context.Context, _ backend.Scope, key string, token in
 }
 
 // Renew is of backend.Locker.
-func (s *store) Renew(_ context.Context, _ backend.Scope, key string, token int64, _ time.Duration) (bool, error) {
+func (s *store) Renew(_ context.Context, _ backend.Scope, key string, p backend.Proof, _ time.Duration) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.note("renew %s %d", key, token)
-	return token > 0 && s.locks[key] == token, nil
+	s.note("renew %s %d", key, p.Token)
+	return p.Token > 0 && s.locks[key] == p.Token, nil
 }
 
 // Claim is of backend.Inventory.
@@ -182,7 +184,7 @@ func newServer(t *testing.T, behind *upstream.Server) *proxied {
 	}
 	server, err := pgwire.NewServer(pgwire.Config{
 		Config:          login.Config{Policy: policy, Log: slog.New(slog.DiscardHandler)},
-		Functions:       sqlfuncs.NewService(p.store, 5*time.Minute),
+		Functions:       sqlfuncs.NewService(p.store, sqlfuncs.Options{MaxTTL: 5 * time.Minute, MaxWait: 5 * time.Minute}),
 		Version:         "test",
 		ShutdownTimeout: 5 * time.Second,
 		Upstream:        behind,

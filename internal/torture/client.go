@@ -20,7 +20,7 @@ var scope = backend.Scope{Tenant: "default", Repository: "shop", Branch: "main"}
 
 // calls are the statements of the kinds of call.
 var calls = map[history.Kind]string{
-	history.Acquire: "SELECT acquired, token, expires_at_ms FROM raisin_lock_acquire($1, $2)",
+	history.Acquire: "SELECT acquired, token, expires_at_ms FROM raisin_lock_acquire($1, $2, $3)",
 	history.Renew:   "SELECT raisin_lock_renew($1, $2, $3)",
 	history.Release: "SELECT raisin_lock_release($1, $2)",
 	history.Claim:   "SELECT claimed, remaining FROM raisin_inventory_claim($1, $2, $3)",
@@ -155,7 +155,7 @@ func arguments(o *history.Operation) [][]byte {
 	texts := []any{o.Name}
 	switch o.Kind {
 	case history.Acquire:
-		texts = append(texts, o.TTL.Milliseconds())
+		texts = append(texts, o.TTL.Milliseconds(), o.Wait.Milliseconds())
 	case history.Renew:
 		texts = append(texts, o.Token, o.TTL.Milliseconds())
 	case history.Release:

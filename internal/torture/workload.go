@@ -69,7 +69,7 @@ func (c *client) useLock(ctx context.Context) error {
 	if c.random.IntN(4) == 0 {
 		key = ownKey(c.id)
 	}
-	grant, err := c.call(ctx, history.Operation{Kind: history.Acquire, Name: key, TTL: c.ttl})
+	grant, err := c.call(ctx, history.Operation{Kind: history.Acquire, Name: key, TTL: c.ttl, Wait: c.wait()})
 	if err != nil || !grant.OK {
 		return err
 	}
@@ -96,6 +96,14 @@ func (c *client) useLock(ctx context.Context) error {
 		return err
 	}
 	return c.end(ctx, held, c.random.IntN(4) == 0)
+}
+
+// wait is how long a call waits in line: half of them do not, and some for longer than a lease.
+func (c *client) wait() time.Duration {
+	if c.random.IntN(2) == 0 {
+		return 0
+	}
+	return time.Duration(c.random.Int64N(int64(2 * c.ttl))).Truncate(time.Millisecond)
 }
 
 // end releases, after one more renewal if so asked.

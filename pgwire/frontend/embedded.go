@@ -136,12 +136,13 @@ func (s *embedded) ControlTransaction(_ *plan.Statement, t *plan.Transaction) (t
 }
 
 func (s *embedded) RefreshSettings() {
-	if s.View.Seen == s.View.Vars.Version() && s.View.Zone != nil {
+	if s.View.Seen == s.View.Vars.Version() && s.View.Times.Zone != nil {
 		return
 	}
 	s.View.Seen = s.View.Vars.Version()
 	s.View.Standard = s.View.Vars.StandardConformingStrings()
-	s.View.Zone = s.View.Vars.TimeZone()
+	style, _ := s.Setting("datestyle")
+	s.View.Times = datum.NewTimeForm(s.View.Vars.TimeZone(), style)
 	s.Caller.Scope.Branch = s.View.Vars.Branch()
 	s.View.Text = wire.TranscoderFor(s.View.Vars.ClientEncoding())
 }

@@ -24,28 +24,47 @@ import (
 var _ plan.Env = (*Session)(nil)
 
 // Call evaluates one call.
-func (s *Session) Call(f *sqlfuncs.Function, args []datum.Datum) (sqlfuncs.Row, error) {
-	s.Handler.BeforeCall()
-	if s.View.Text.Unsafe { // since the statement was prepared
-		return sqlfuncs.Row{}, wire.ErrEncoding
-	}
-	if s.Caller.Scope.Branch == "" { // the upstream takes that for a setting; nothing may be taken for another branch
-		return sqlfuncs.Row{}, ErrEmptyBranch
-	}
-	ctx := s.callCtx
-	if !s.deadline.IsZero() {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadlineCause(ctx, s.deadline, errStatementTimeout)
-		defer cancel()
-	}
-	row, err := s.Env.Functions.Call(ctx, &s.Caller, f, args, s.notify)
+func (s *Session) Call(f *sqlfuncs.Function, args []datum.Datum, row *sqlfuncs.Row) error {
+	ctx, done, err := s.beforeCall()
 	if err != nil {
-		return row, err
+		return err
 	}
-	if e, ok := sqlfuncs.EffectOf(&s.Caller, f, args, &row); ok {
+	defer done()
+	if err := s.Env.Functions.CallInto(ctx, row, &s.Caller, f, args, s.notify); err != nil {
+		return err
+	}
+	if e, ok := sqlfuncs.EffectOf(&s.Caller, f, args, row); ok {
 		s.Unit.note(e)
 	}
-	return row, nil
+	return nil
+}
+
+// Rows evaluates one call of a function that returns a set. It changes nothing that could be
+// given back.
+func (s *Session) Rows(f *sqlfuncs.Function, args []datum.Datum) ([]sqlfuncs.Row, error) {
+	ctx, done, err := s.beforeCall()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return s.Env.Functions.Rows(ctx, &s.Caller, f, args, s.notify)
+}
+
+// beforeCall looks whether a call may be made now, and how long it may take. done must be
+// called after it.
+func (s *Session) beforeCall() (ctx context.Context, done func(), err error) {
+	s.Handler.BeforeCall()
+	if s.View.Text.Unsafe { // since the statement was prepared
+		return nil, nil, wire.ErrEncoding
+	}
+	if s.Caller.Scope.Branch == "" { // the upstream takes that for a setting; nothing may be taken for another branch
+		return nil, nil, ErrEmptyBranch
+	}
+	if s.deadline.IsZero() {
+		return s.callCtx, func() {}, nil
+	}
+	ctx, cancel := context.WithDeadlineCause(s.callCtx, s.deadline, errStatementTimeout)
+	return ctx, cancel, nil
 }
 
 // Info answers the session information functions.

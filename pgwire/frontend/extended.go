@@ -460,7 +460,7 @@ func (s *Session) Execute(m *wire.Message) drive.Verdict {
 	if err != nil {
 		return s.FailPipeline(err)
 	}
-	if p.State == PortalReady && (!s.mayWait(s.calls(p.Bound)) || !s.mayCompute(p.Bound)) {
+	if p.State == PortalReady && (!s.mayWait(s.calls(p.Bound), p.Params, p.Bound) || !s.mayCompute(p.Bound)) {
 		return NeedCall
 	}
 	s.BeginImplicit()

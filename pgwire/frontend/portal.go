@@ -327,7 +327,7 @@ func (s *Session) sendValue(t datum.Type, v datum.Datum, format int16) error {
 	if err != nil {
 		return err
 	}
-	return s.Client.Out.Value(t, v, format, s.View.Zone)
+	return s.Client.Out.Value(t, v, format, &s.View.Times)
 }
 
 func (s *Session) describeRows(columns []plan.Column, f wire.Formats) {

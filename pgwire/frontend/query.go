@@ -36,7 +36,7 @@ func (s *Session) Query(m *wire.Message) drive.Verdict {
 
 // AnswerQuery answers a simple query whose plan is there.
 func (s *Session) AnswerQuery(text []byte, script *plan.Script) drive.Verdict {
-	if !s.mayWait(script.Calls || s.Executes(script)) || !s.mayCompute(script.Statements...) {
+	if !s.mayWait(script.Calls || s.Executes(script), nil, script.Statements...) || !s.mayCompute(script.Statements...) {
 		s.planned = planned{text: s.Read(text).Keep(), options: plan.Options{}, script: script}
 		return NeedCall
 	}

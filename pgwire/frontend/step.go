@@ -10,6 +10,7 @@ import (
 	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner/plan"
 	"raisinproxy/planner/sqltext"
+	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
@@ -47,7 +48,7 @@ func (s *Session) Step() drive.Verdict {
 		if !ok {
 			return s.Handler.Partial()
 		}
-		if s.Unit.Open() && !s.mayWait(true) {
+		if s.Unit.Open() && !s.mayWait(true, nil) {
 			return NeedCall // if it fails something is to be given back
 		}
 		if v := s.dispatch(kind, body); v != NeedInput {
@@ -173,8 +174,23 @@ func (s *Session) plan() {
 
 // mayWait says whether a statement with calls may run now, or has to be handed to
 // where it may wait.
-func (s *Session) mayWait(calls bool) bool {
-	return !calls || s.Blocking || s.Env.Functions.Immediate()
+func (s *Session) mayWait(calls bool, params []datum.Datum, statements ...*plan.Statement) bool {
+	return !calls || s.Blocking || s.Env.Functions.Immediate() && !s.waitInLine(params, statements)
+}
+
+// waitInLine says whether a call of the statements, which have these parameters, may wait for its
+// turn.
+func (s *Session) waitInLine(params []datum.Datum, statements []*plan.Statement) bool {
+	return slices.ContainsFunc(statements, func(st *plan.Statement) bool {
+		target, _, err := s.Target(st)
+		if err != nil || target.Waits == nil {
+			return false
+		}
+		if target != st { // whose parameters are the arguments of EXECUTE
+			return target.Waits(nil)
+		}
+		return target.Waits(params)
+	})
 }
 
 // mayCompute says whether statements may run here and now: queries over the system

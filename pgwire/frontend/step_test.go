@@ -40,7 +40,7 @@ func aliceSession(t testing.TB) *Session {
 		t.Fatal(err)
 	}
 	env := &Env{
-		Functions:       sqlfuncs.NewService(store, 5*time.Minute),
+		Functions:       sqlfuncs.NewService(store, sqlfuncs.Options{MaxTTL: 5 * time.Minute, MaxWait: 5 * time.Minute}),
 		Planner:         planner.New(planner.Config{CacheBytes: 16 << 20}),
 		Defaults:        defaults,
 		Now:             time.Now,
@@ -199,5 +199,49 @@ func BenchmarkStep(b *testing.B) {
 				s.Client.Out.Buf = s.Client.Out.Buf[:0]
 			}
 		})
+	}
+}
+
+// TestOnlyCallsThatWaitAreHandedOver: every other call is made at once, whatever texts of the
+// same shape were planned before.
+func TestOnlyCallsThatWaitAreHandedOver(t *testing.T) {
+	execute := func(wait string) []byte {
+		bind := "\x00named\x00\x00\x00\x00\x01\x00\x00\x00" + string(rune(len(wait))) + wait + "\x00\x00"
+		return bytes.Join([][]byte{wiretest.Frame('B', bind), wiretest.Frame('E', "\x00\x00\x00\x00\x00"), wiretest.Frame('S', "")}, nil)
+	}
+	query := func(sql string) []byte { return wiretest.Frame('Q', sql+"\x00") }
+	s := aliceSession(t)
+	s.answer(append(wiretest.Frame('P', "named\x00select raisin_lock_acquire('held', 5000, $1)\x00\x00\x00"), wiretest.Frame('S', "")...))
+	s.answer(query("prepare q(bigint) as select raisin_lock_acquire('held', 5000, $1)"))
+	for _, test := range []struct {
+		input []byte
+		want  drive.Verdict
+	}{
+		{query("select raisin_lock_acquire('held', 300000)"), NeedInput},
+		{query("select raisin_lock_acquire('held', 5000, 0)"), NeedInput},
+		{query("select raisin_lock_acquire('held', 5000, 1)"), NeedCall},
+		{query("select raisin_lock_acquire('held', 5000, 0)"), NeedInput},
+		{query("select raisin_lock_acquire('held', 5000, wait_ms => 2)"), NeedCall},
+		{query("select raisin_lock_acquire('held', 5000, wait_ms => 0)"), NeedInput},
+		{query("select raisin_lock_acquire('held', 5000, 1 - 1)"), NeedInput},
+		{query("select 1; select raisin_lock_acquire('held', 5000, 1)"), NeedCall},
+		{query("select raisin_lock_get('held')"), NeedInput},
+		{execute("0"), NeedInput},
+		{execute("1"), NeedCall},
+		{execute("-1"), NeedInput}, // an error
+		{query("execute q(1)"), NeedCall},
+	} {
+		s.Client.In.Append(test.input)
+		v := s.Step()
+		if v == NeedPlan {
+			s.plan()
+			v = s.Step()
+		}
+		if v != test.want {
+			t.Errorf("%q: %v, want %v", test.input, v, test.want)
+		}
+		s.Client.In.Skip(test.input)
+		s.Client.In.Buf, s.Client.In.Start, s.Client.In.End = s.Client.In.Buf[:0], 0, 0
+		s.Client.Out.Buf, s.planned, s.Skipping = s.Client.Out.Buf[:0], planned{}, false
 	}
 }

@@ -81,7 +81,7 @@ func TestRowsOfAFailedUnit(t *testing.T) {
 func acquire(t *testing.T, s *Session, key string) (e sqlfuncs.Effect, ok bool) {
 	t.Helper()
 	f, _ := sqlfuncs.Lookup("raisin_lock_acquire")
-	args := []datum.Datum{datum.OfText(key), datum.OfInt(1000)}
+	args := []datum.Datum{datum.OfText(key), datum.OfInt(1000), datum.OfInt(0)}
 	row, err := s.Env.Functions.Call(t.Context(), &s.Caller, f, args, s.notify)
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +106,7 @@ type stuck struct {
 	err   error // nil: it does not answer
 }
 
-func (b *stuck) Release(ctx context.Context, _ backend.Scope, _ string, _ int64) (bool, error) {
+func (b *stuck) Release(ctx context.Context, _ backend.Scope, _ string, _ backend.Proof) (bool, error) {
 	b.asked++
 	if b.err != nil {
 		return false, b.err
@@ -126,7 +126,7 @@ func TestGivingBackIsBounded(t *testing.T) {
 				noteLock(t, s, fmt.Sprintf("k%02d", i))
 			}
 			store := &stuck{err: err}
-			s.Env.Functions = sqlfuncs.NewService(store, time.Minute)
+			s.Env.Functions = sqlfuncs.NewService(store, sqlfuncs.Options{MaxTTL: time.Minute, MaxWait: time.Minute})
 			start := time.Now()
 			stays := s.UndoUnit()
 			if took := time.Since(start); took > giveBackTime {

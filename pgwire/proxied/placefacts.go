@@ -7,7 +7,7 @@ import (
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner/place"
-	"raisinproxy/planner/rewrite"
+	"raisinproxy/planner/plan"
 	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
 )
@@ -26,9 +26,8 @@ type factReader struct {
 }
 
 // ask asks for the facts that a plan rests on, if there are any.
-func (s *session) ask(m *rewrite.Split) (*factReader, []upstream.Part, error) {
-	facts := &factReader{facts: m.Facts, first: len(m.Facts)}
-	q := &m.FactQuery
+func (s *session) ask(asked []place.Fact, q *place.FactQuery) (*factReader, []upstream.Part, error) {
+	facts := &factReader{facts: asked, first: len(asked)}
 	if q.SQL == "" {
 		return facts, nil, nil
 	}
@@ -41,10 +40,34 @@ func (s *session) ask(m *rewrite.Split) (*factReader, []upstream.Part, error) {
 		values[i], types[i] = wire.RawValue{Value: []byte(encoded)}, uint32(datum.Text)
 	}
 	return facts, []upstream.Part{s.conv.Ask("certain_"+q.Name, q.SQL, values, types, func(row [][]byte) {
-		for i, column := range row[:len(m.Facts)] {
+		for i, column := range row[:len(asked)] {
 			facts.note(i, string(column) == "t")
 		}
 	})}, nil
+}
+
+// chooseViews is a statement of which it is known what the relations are that it reads by the
+// names of the proxy's functions: the plan that is right for these.
+func (s *session) chooseViews(st *plan.Statement) (*plan.Statement, error) {
+	views := frontend.SplitOf(st).Views
+	if views == nil {
+		return st, nil
+	}
+	s.up.OpenPipeline()
+	facts, questions, err := s.ask(views.Facts, &views.FactQuery)
+	if err == nil {
+		err = s.conv.Say(questions...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	split, refused := views.Plan(facts.refused == nil)
+	if refused != nil {
+		return nil, refused
+	}
+	chosen := *st
+	chosen.Action = split
+	return &chosen, nil
 }
 
 func (r *factReader) note(fact int, holds bool) {

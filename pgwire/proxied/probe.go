@@ -22,6 +22,10 @@ func (s *session) Probe(st *plan.Statement, declared []datum.Type) (*plan.Statem
 // probeFacts is Probe that also says what the facts are that the statement rests on. One
 // that does not hold is an error, but after whatever the upstream finds wrong.
 func (s *session) probeFacts(st *plan.Statement, declared []datum.Type) (*plan.Statement, *factReader, error) {
+	st, err := s.chooseViews(st)
+	if err != nil {
+		return nil, nil, err
+	}
 	m := frontend.SplitOf(st)
 	sql, err := s.sql(st, m.Probe.SQL)
 	if err != nil {
@@ -30,7 +34,7 @@ func (s *session) probeFacts(st *plan.Statement, declared []datum.Type) (*plan.S
 	s.up.OpenPipeline()
 	known := *st
 	known.Columns = nil
-	facts, questions, err := s.ask(m)
+	facts, questions, err := s.ask(m.Facts, &m.FactQuery)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -66,7 +66,7 @@ func newEnv(t testing.TB) *frontend.Env {
 		t.Fatal(err)
 	}
 	return &frontend.Env{
-		Functions:       sqlfuncs.NewService(nil, 0),
+		Functions:       sqlfuncs.NewService(nil, sqlfuncs.Options{}),
 		Planner:         planner.New(planner.Config{CacheBytes: 1 << 20, Upstream: true}),
 		Defaults:        defaults,
 		Now:             time.Now,

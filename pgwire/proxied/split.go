@@ -105,21 +105,28 @@ func (s *session) runSplitAgain(p *frontend.Portal) error {
 // statement that is going to fail makes none: foiled says so.
 func (s *session) callFirst(p *frontend.Portal) (values []datum.Datum, foiled bool, err error) {
 	m := frontend.SplitOf(p.Bound)
-	results := make([]*sqlfuncs.Row, len(m.Calls))
+	results := make([][]sqlfuncs.Row, len(m.Calls))
 	first, err := s.prepareMain(p)
 	if err != nil {
 		return nil, false, err
 	}
 	if first.guarded && !first.foiled {
 		for i, call := range m.Calls {
-			row, err := s.Call(call.Func, first.args[i])
-			if err != nil {
+			if results[i], err = s.rowsOf(call.Func, first.args[i]); err != nil {
 				return nil, false, err
 			}
-			results[i] = &row
 		}
 	}
 	return m.Values(results, first.guarded), first.foiled, nil
+}
+
+// rowsOf makes a call and returns its row, or its rows.
+func (s *session) rowsOf(f *sqlfuncs.Function, args []datum.Datum) ([]sqlfuncs.Row, error) {
+	if f.Set {
+		return s.Rows(f, args)
+	}
+	rows := make([]sqlfuncs.Row, 1)
+	return rows, s.Call(f, args, &rows[0])
 }
 
 // beforehand is what is known of a statement before it runs.
@@ -213,7 +220,7 @@ func (s *session) askBefore(p *frontend.Portal, compute bool) (row [][]byte, foi
 	facts := &factReader{}
 	if !p.Known {
 		var questions []upstream.Part
-		if facts, questions, err = s.ask(m); err != nil {
+		if facts, questions, err = s.ask(m.Facts, &m.FactQuery); err != nil {
 			return nil, false, err
 		}
 		parts = append(parts, questions...)
@@ -271,6 +278,10 @@ func checkColumns(p *frontend.Portal, kind byte, body []byte) error {
 func (s *session) readArguments(call *rewrite.SplitCall, row [][]byte) ([]datum.Datum, error) {
 	args := make([]datum.Datum, len(call.Args))
 	for i, column := range call.Args {
+		if column == rewrite.LeftOut {
+			args[i] = *call.Func.Args[i].Default
+			continue
+		}
 		var err error
 		if args[i], err = s.readText(call.Func.Args[i].Type, row[column]); err != nil {
 			return nil, err
@@ -302,13 +313,17 @@ func (s *session) openMain(p *frontend.Portal, values []datum.Datum) (upstream.M
 		sql, err := s.sql(p.Bound, copied.SQL)
 		return slices.Concat(upstream.Prepare(upstream.Main, sql, nil), upstream.OpenPortal(p.Upstream, nil, nil, nil)), err
 	}
-	var hidden [][]byte
+	var hidden []wire.RawValue
 	for i, h := range m.Hidden {
-		encoded, err := s.encode(h.Type, values[i], wire.BinaryFormat)
+		format := wire.BinaryFormat
+		if h.Call >= 0 && m.Calls[h.Call].Func.Set {
+			format = wire.TextFormat // which an array is kept in
+		}
+		encoded, err := s.encode(h.Type, values[i], format)
 		if err != nil {
 			return nil, err
 		}
-		hidden = append(hidden, encoded)
+		hidden = append(hidden, wire.RawValue{Format: format, Value: encoded})
 	}
 	return upstream.OpenPortal(p.Upstream, p.Raw, hidden, s.mainFormats(p)), nil
 }

@@ -14,6 +14,7 @@ import (
 	"raisinproxy/pgwire/frontend"
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
+	"raisinproxy/planner/rewrite"
 	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
 )
@@ -200,13 +201,16 @@ func (s *session) passRow(p *frontend.Portal, m *pgproto3.DataRow) error {
 	for i, call := range plan.Calls {
 		args := make([]datum.Datum, len(call.Args))
 		for j, column := range call.Args {
+			if column == rewrite.LeftOut {
+				args[j] = *call.Func.Args[j].Default
+				continue
+			}
 			var err error
 			if args[j], err = s.readHidden(plan.Hidden[column], row[visible+column]); err != nil {
 				return err
 			}
 		}
-		var err error
-		if results[i], err = s.Call(call.Func, args); err != nil {
+		if err := s.Call(call.Func, args, &results[i]); err != nil {
 			return err
 		}
 	}
@@ -251,5 +255,5 @@ func (s *session) encode(t datum.Type, v datum.Datum, format int16) ([]byte, err
 	if format == wire.BinaryFormat {
 		return datum.AppendBinary([]byte{}, t, v)
 	}
-	return datum.AppendText([]byte{}, t, v, s.View.Zone), nil
+	return datum.AppendText([]byte{}, t, v, &s.View.Times), nil
 }

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -15,6 +14,7 @@ import (
 	"raisinproxy/pgwire/settings"
 	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
+	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
@@ -165,16 +165,16 @@ func (s *session) RefreshSettings() {
 		if s.up.IsOpen() {
 			return
 		}
-		s.unreportedSettings, s.View.Zone = false, nil
+		s.unreportedSettings, s.View.Times.Zone = false, nil
 	}
 	version, param := s.up.Version(), s.up.Param
 	if !s.up.IsOpened() {
 		param = func(name string) string { return s.greeted[name] }
 	}
-	if s.View.Zone != nil && s.View.Seen == version {
+	if s.View.Times.Zone != nil && s.View.Seen == version {
 		return
 	}
-	s.View.Seen, s.View.Zone = version, time.UTC
+	s.View.Seen, s.View.Times = version, datum.NewTimeForm(settings.Zone(param("TimeZone")), param("DateStyle"))
 	s.View.Standard = param("standard_conforming_strings") != "off"
 	s.View.Text = wire.TranscoderFor(param("client_encoding"))
 }

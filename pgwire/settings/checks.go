@@ -54,7 +54,7 @@ func (p *parameter) attachHooks() {
 	case "temp_tablespaces":
 		p.check = checkTempTablespaces
 	case "timezone":
-		p.check, p.assign = checkZone, func(s *Set, v string) { s.hot.zone = loadZone(v) }
+		p.check, p.assign = checkZone, func(s *Set, v string) { s.hot.zone = Zone(v) }
 	case "timezone_abbreviations":
 		p.check = checkAbbreviations
 	case deferrableKey:

@@ -128,14 +128,6 @@ func namedZone(name string) *time.Location {
 	return zone
 }
 
-// loadZone is the zone of a name that checkZone made.
-func loadZone(canonical string) *time.Location {
-	if _, zone := findZone(canonical); zone != nil {
-		return zone
-	}
-	return time.UTC
-}
-
 // An interval as far as a zone needs it.
 type interval struct {
 	seconds      float64
@@ -206,4 +198,12 @@ func cutClock(text string) (seconds float64, rest string, ok bool) {
 		seconds = -seconds
 	}
 	return seconds, text[end:], true
+}
+
+// Zone is the time zone of a name that a server reports; UTC if it is not known here.
+func Zone(name string) *time.Location {
+	if _, zone := findZone(name); zone != nil {
+		return zone
+	}
+	return time.UTC
 }

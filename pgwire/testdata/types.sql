@@ -5,9 +5,9 @@ BEGIN
   IF $1 IS NULL THEN RAISE null_value_not_allowed; END IF;
   RETURN $1;
 END $$;
-CREATE FUNCTION raisin_lock_acquire(key text, ttl_ms bigint)
+CREATE FUNCTION raisin_lock_acquire(key text, ttl_ms bigint, wait_ms bigint DEFAULT 0)
 RETURNS TABLE (acquired boolean, key text, token bigint, expires_at_ms bigint) LANGUAGE sql
-AS $$ SELECT true, given($1), given($2), 1788720658677 $$;
+AS $$ SELECT given($3) IS NOT NULL, given($1), given($2), 1788720658677 $$;
 CREATE FUNCTION raisin_lock_release(key text, token bigint) RETURNS boolean LANGUAGE sql
 AS $$ SELECT given($1) || given($2) <> '' $$;
 CREATE FUNCTION raisin_lock_renew(key text, token bigint, ttl_ms bigint) RETURNS boolean LANGUAGE sql
@@ -17,6 +17,30 @@ RETURNS TABLE (claimed boolean, remaining bigint) LANGUAGE sql
 AS $$ SELECT given($1) IS NOT NULL, given($3) - given($2) $$;
 CREATE FUNCTION raisin_inventory_release(pool text, n bigint) RETURNS bigint LANGUAGE sql
 AS $$ SELECT given($2) * length(given($1)) $$;
+
+CREATE FUNCTION raisin_lock_acquire_first(keys text[], ttl_ms bigint)
+RETURNS TABLE (acquired boolean, key text, token bigint, expires_at_ms bigint) LANGUAGE sql
+AS $$ SELECT true, (given($1))[1], given($2), 1788720658677 $$;
+CREATE FUNCTION raisin_lock_get(key text)
+RETURNS TABLE (held boolean, key text, holder text, token bigint, acquired_at timestamptz, expires_at timestamptz, waiters bigint, kind text) LANGUAGE sql
+AS $$ SELECT true, given($1), 'alice', 1, now(), now(), 0::bigint, 'lease' $$;
+CREATE FUNCTION raisin_inventory_get(pool text)
+RETURNS TABLE (found boolean, pool text, capacity bigint, remaining bigint, reserved bigint) LANGUAGE sql
+AS $$ SELECT true, given($1), 10::bigint, 7::bigint, 0::bigint $$;
+CREATE FUNCTION raisin_admin_lock_release(key text)
+RETURNS TABLE (released boolean, key text, holder text, token bigint) LANGUAGE sql
+AS $$ SELECT true, given($1), 'alice', 1 $$;
+CREATE FUNCTION raisin_admin_inventory_set(pool text, capacity bigint, remaining bigint)
+RETURNS TABLE (pool text, capacity bigint, remaining bigint) LANGUAGE sql
+AS $$ SELECT given($1), given($2), given($3) $$;
+CREATE FUNCTION raisin_admin_inventory_drop(pool text) RETURNS boolean LANGUAGE sql
+AS $$ SELECT given($1) <> '' $$;
+CREATE FUNCTION raisin_locks(prefix text DEFAULT '', max_rows bigint DEFAULT 10000)
+RETURNS TABLE (key text, holder text, token bigint, acquired_at timestamptz, expires_at timestamptz, waiters bigint, kind text, table_name text, id text) LANGUAGE sql
+AS $$ SELECT given($1), 'alice', given($2), now(), now(), 0::bigint, 'lease', NULL::text, NULL::text $$;
+CREATE FUNCTION raisin_inventory_pools(prefix text DEFAULT '', max_rows bigint DEFAULT 10000)
+RETURNS TABLE (pool text, capacity bigint, remaining bigint, reserved bigint) LANGUAGE sql
+AS $$ SELECT given($1), given($2), 7::bigint, 0::bigint $$;
 
 CREATE SCHEMA app;
 GRANT USAGE ON SCHEMA app TO PUBLIC;

@@ -58,7 +58,7 @@ func Run(name Name, sql string, types []uint32, values []wire.RawValue) Messages
 }
 
 // OpenPortal makes a portal of Main.
-func OpenPortal(portal string, values []wire.RawValue, hidden [][]byte, formats []int16) Messages {
+func OpenPortal(portal string, values, hidden []wire.RawValue, formats []int16) Messages {
 	return Messages{
 		&pgproto3.Close{ObjectType: 'P', Name: portal},
 		wire.BindRaw(portal, string(Main), values, hidden, formats),

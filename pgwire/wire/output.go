@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
@@ -134,7 +133,7 @@ func (a *Output) RowDescription(columns []plan.Column, f Formats) {
 }
 
 // Value appends one column of a row.
-func (a *Output) Value(t datum.Type, d datum.Datum, format int16, zone *time.Location) error {
+func (a *Output) Value(t datum.Type, d datum.Datum, format int16, form *datum.TimeForm) error {
 	if d.Null {
 		a.Buf = append(a.Buf, 0xFF, 0xFF, 0xFF, 0xFF)
 		return nil
@@ -147,7 +146,7 @@ func (a *Output) Value(t datum.Type, d datum.Datum, format int16, zone *time.Loc
 			return err
 		}
 	} else {
-		a.Buf = datum.AppendText(a.Buf, t, d, zone)
+		a.Buf = datum.AppendText(a.Buf, t, d, form)
 	}
 	a.CloseValue(start)
 	return nil

@@ -50,16 +50,14 @@ type RawValue struct {
 	Value  []byte // nil: NULL
 }
 
-// BindRaw is a Bind of the client's parameters as they came, and of hidden ones in binary.
-func BindRaw(portal, statement string, raw []RawValue, hidden [][]byte, result []int16) *pgproto3.Bind {
+// BindRaw is a Bind of the client's parameters as they came, and of hidden ones.
+func BindRaw(portal, statement string, raw, hidden []RawValue, result []int16) *pgproto3.Bind {
 	b := &pgproto3.Bind{DestinationPortal: portal, PreparedStatement: statement, ResultFormatCodes: result}
-	for _, v := range raw {
-		b.ParameterFormatCodes = append(b.ParameterFormatCodes, v.Format)
-		b.Parameters = append(b.Parameters, v.Value)
-	}
-	for _, v := range hidden {
-		b.ParameterFormatCodes = append(b.ParameterFormatCodes, BinaryFormat)
-		b.Parameters = append(b.Parameters, v)
+	for _, list := range [][]RawValue{raw, hidden} {
+		for _, v := range list {
+			b.ParameterFormatCodes = append(b.ParameterFormatCodes, v.Format)
+			b.Parameters = append(b.Parameters, v.Value)
+		}
 	}
 	return b
 }

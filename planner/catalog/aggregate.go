@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"math/big"
 	"slices"
 	"strings"
 
@@ -19,7 +20,7 @@ type aggregate struct {
 	result func(*execution, [][]datum.Datum) (datum.Datum, error)
 }
 
-var aggregates = map[string]bool{"count": true, "array_agg": true, "string_agg": true, "bool_or": true, "bool_and": true, "every": true, "max": true, "min": true}
+var aggregates = map[string]bool{"count": true, "array_agg": true, "string_agg": true, "bool_or": true, "bool_and": true, "every": true, "max": true, "min": true, "sum": true}
 
 // aggregate compiles a call of an aggregate function; its value is one of the row's.
 func (c *compiler) aggregate(name string, n *pg_query.FuncCall) (*expr, error) {
@@ -104,7 +105,10 @@ func (a *aggregate) resolve(name string, star bool) (datum.Type, error) {
 			return datum.OfBool(found == decides.Bool()), nil
 		}
 		return datum.Bool, nil
-	case (name == "max" || name == "min") && len(a.args) == 1 && (isInteger(t) || t == datum.Text):
+	case name == "sum" && len(a.args) == 1 && t == datum.Int8:
+		a.result = sum
+		return datum.Numeric, nil
+	case (name == "max" || name == "min") && len(a.args) == 1 && (isInteger(t) || t == datum.Text || t == datum.Timestamptz):
 		return t, a.extreme(name, t)
 	}
 	return 0, refusal("this form of function %s", name)
@@ -122,6 +126,19 @@ func (a *aggregate) extreme(name string, t datum.Type) error {
 		return best, nil
 	}
 	return err
+}
+
+// sum is that of bigint, which is numeric.
+func sum(_ *execution, rows [][]datum.Datum) (datum.Datum, error) {
+	values := notNull(rows)
+	if len(values) == 0 {
+		return datum.Null, nil
+	}
+	var total big.Int
+	for _, r := range values {
+		total.Add(&total, big.NewInt(r[0].Int))
+	}
+	return datum.OfText(total.String()), nil
 }
 
 func notNull(rows [][]datum.Datum) [][]datum.Datum {

@@ -1,13 +1,11 @@
 package catalog
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 
-	"github.com/jeroenrinzema/psql-wire/codes"
-
 	"raisinproxy/sqlfuncs/datum"
-	"raisinproxy/sqlfuncs/pgerr"
 )
 
 // Arrays are kept as text, as PostgreSQL writes them, and taken apart where they are
@@ -33,107 +31,39 @@ func (x *execution) elements(t datum.Type, array datum.Datum) ([]datum.Datum, er
 	}
 	all := make([]datum.Datum, len(items))
 	for i, item := range items {
-		if item.null {
+		if item.Null {
 			all[i] = datum.Null
-		} else if all[i], err = x.input(of, item.text); err != nil {
+		} else if all[i], err = x.input(of, item.Str); err != nil {
 			return nil, err
 		}
 	}
 	return all, nil
 }
 
-type arrayItem struct {
-	text string
-	null bool
-}
-
-func splitArray(s string) ([]arrayItem, error) {
-	malformed := pgerr.Newf(codes.InvalidTextRepresentation, "malformed array literal: \"%s\"", s)
-	_, rest := bounds(strings.TrimSpace(s))
-	if len(rest) < 2 || rest[0] != '{' || rest[len(rest)-1] != '}' {
-		return nil, malformed.WithDetail("Array value must start with \"{\" or dimension information.")
+// splitArray takes the text of an array of any type apart, into texts.
+func splitArray(s string) ([]datum.Datum, error) {
+	items, err := datum.Elements(s)
+	if errors.Is(err, datum.ErrArrayForm) {
+		return nil, refusal("this form of an array")
 	}
-	rest = strings.TrimSpace(rest[1 : len(rest)-1])
-	var items []arrayItem
-	for rest != "" || len(items) > 0 {
-		var item arrayItem
-		var ok bool
-		if item, rest, ok = cutItem(rest); !ok {
-			return nil, refusal("this form of an array")
-		}
-		items = append(items, item)
-		if rest == "" {
-			break
-		}
-		rest = strings.TrimSpace(rest[1:]) // the comma
-	}
-	return items, nil
-}
-
-// cutItem reads to the next comma.
-func cutItem(s string) (item arrayItem, rest string, ok bool) {
-	var b strings.Builder
-	if !strings.HasPrefix(s, `"`) {
-		end := strings.IndexByte(s, ',')
-		if end < 0 {
-			end = len(s)
-		}
-		text := strings.TrimSpace(s[:end])
-		null := strings.EqualFold(text, "NULL")
-		return arrayItem{text, null}, s[end:], text != "" && !strings.ContainsAny(text, `"\{}`)
-	}
-	for i := 1; i < len(s); i++ {
-		switch {
-		case s[i] == '"':
-			rest = strings.TrimSpace(s[i+1:])
-			return arrayItem{text: b.String()}, rest, rest == "" || rest[0] == ','
-		case s[i] == '\\' && i+1 < len(s):
-			i++
-		}
-		b.WriteByte(s[i])
-	}
-	return item, "", false
+	return items, err
 }
 
 // array makes an array of values of type of.
 func (x *execution) array(of datum.Type, values []datum.Datum) (datum.Datum, error) {
-	var b strings.Builder
-	b.WriteByte('{')
+	texts := make([]datum.Datum, len(values))
 	for i, v := range values {
-		if i > 0 {
-			b.WriteByte(',')
-		}
 		if v.Null {
-			b.WriteString("NULL")
+			texts[i] = datum.Null
 			continue
 		}
 		text, err := x.output(of, v)
 		if err != nil {
 			return datum.Null, err
 		}
-		b.WriteString(QuoteItem(text))
+		texts[i] = datum.OfText(text)
 	}
-	b.WriteByte('}')
-	return datum.OfText(b.String()), nil
-}
-
-// QuoteItem quotes an item where array_out does.
-func QuoteItem(s string) string {
-	if s != "" && !strings.EqualFold(s, "NULL") && !strings.ContainsAny(s, "\"\\{}, \t\n\r\v\f") {
-		return s
-	}
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
-}
-
-// bounds takes the bounds off an array of one dimension, such as [0:1]={a,b}.
-func bounds(s string) (lower int64, rest string) {
-	if before, after, ok := strings.Cut(s, "]="); ok && strings.HasPrefix(before, "[") {
-		first, _, _ := strings.Cut(before[1:], ":")
-		if n, err := strconv.ParseInt(first, 10, 64); err == nil {
-			return n, after
-		}
-	}
-	return 1, s
+	return datum.OfTexts(texts), nil
 }
 
 // lowerBound is where the subscripts of an array begin.
@@ -141,7 +71,7 @@ func lowerBound(t datum.Type, array datum.Datum) int64 {
 	if t == typeInt2Vector || t == typeOIDVector {
 		return 0
 	}
-	lower, _ := bounds(array.Str)
+	_, lower, _ := datum.CutBound(array.Str)
 	return lower
 }
 

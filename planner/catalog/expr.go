@@ -77,6 +77,7 @@ type compiler struct {
 	ctes     map[string]*pg_query.CommonTableExpr
 	depth    int
 	queries  int
+	sets     []Set
 }
 
 func (c *compiler) expr(n *pg_query.Node) (*expr, error) {

@@ -6,6 +6,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 
 	"raisinproxy/planner/tree"
+	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
 )
 
@@ -36,6 +37,9 @@ func (c *compiler) fromRelation(n *pg_query.RangeVar) (node, error) {
 	schema := n.Schemaname
 	if schema == "" {
 		schema = pgCatalog
+	}
+	if f, ok := sqlfuncs.Lookup(n.Relname); ok && f.Set && (n.Schemaname == "" || n.Schemaname == "public") {
+		return c.fromSet(Set{Func: f}, n.Alias)
 	}
 	rel := relations()[qualified{schema, n.Relname}]
 	if rel == nil || !rel.readable() {
@@ -113,6 +117,9 @@ func (c *compiler) fromFunction(n *pg_query.RangeFunction) (node, error) {
 	if name, ok := tree.CatalogName(call.Funcname); ok && name == "pg_get_keywords" && len(call.Args) == 0 {
 		return c.fromKeywords(n.Alias)
 	}
+	if f, ok := tree.Function(call); ok && f.Set {
+		return c.fromSet(Set{Func: f, Call: call}, n.Alias)
+	}
 	var e *expr
 	refs, err := c.reading(func() (err error) {
 		c.scope.setsAllowed = true
@@ -133,6 +140,35 @@ func (c *compiler) fromFunction(n *pg_query.RangeFunction) (node, error) {
 	}
 	s.correlated, s.needs = refs != 0 || c.scope.outward, refs
 	s.rows = func(x *execution, r *row) ([][]datum.Datum, error) { return setRows(x, r, e) }
+	return s, nil
+}
+
+// fromSet is one of the product's functions that return a set. A call in a WITH query that is
+// read twice is one.
+func (c *compiler) fromSet(set Set, alias *pg_query.Alias) (node, error) {
+	at := slices.Index(c.sets, set)
+	if at < 0 {
+		at, c.sets = len(c.sets), append(c.sets, set)
+	}
+	i := &item{alias: set.Func.Name}
+	if set.Call == nil {
+		i.rel = &relation{schema: "public", name: set.Func.Name}
+	}
+	for _, col := range set.Func.Columns {
+		i.columns = append(i.columns, column{col.Name, col.Type, -1})
+	}
+	s, err := c.addItem(i, alias)
+	if err != nil {
+		return nil, err
+	}
+	columns := len(set.Func.Columns)
+	s.rows = func(x *execution, _ *row) ([][]datum.Datum, error) {
+		rows := make([][]datum.Datum, len(x.sets[at]))
+		for n := range rows {
+			rows[n] = x.sets[at][n][:columns:columns]
+		}
+		return rows, nil
+	}
 	return s, nil
 }
 

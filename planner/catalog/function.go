@@ -322,8 +322,8 @@ func (x *execution) joined(t datum.Type, array datum.Datum, separator string) (d
 	}
 	all, err := splitArray(array.Str) // of a type that is only shown, such as aclitem
 	for _, item := range all {
-		if !item.null {
-			items = append(items, item.text)
+		if !item.Null {
+			items = append(items, item.Str)
 		}
 	}
 	return text(strings.Join(items, separator)), err

@@ -80,6 +80,8 @@ func family(t datum.Type) string {
 		return "number"
 	case t == datum.Bool:
 		return "bool"
+	case t == datum.Timestamptz:
+		return "time"
 	case t == datum.Float4 || t == datum.Float8:
 		return "float"
 	}
@@ -138,7 +140,7 @@ func comparison(l, r datum.Type, op string) (func(l, r datum.Datum) int, error) 
 		return comparePadded(l, r), nil
 	case f == "text":
 		return compareText, nil
-	case f == "number", f == "bool":
+	case f == "number", f == "bool", f == "time":
 		return compareInts, nil
 	case f == "float":
 		return compareFloats, nil

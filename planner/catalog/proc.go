@@ -61,7 +61,7 @@ func texted(array datum.Datum) (texts []string) {
 		panic("catalogue.tsv: " + err.Error())
 	}
 	for _, item := range items {
-		texts = append(texts, item.text)
+		texts = append(texts, item.Str)
 	}
 	return texts
 }

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"raisinproxy/planner/tree"
+	"raisinproxy/sqlfuncs"
 	"raisinproxy/sqlfuncs/datum"
 )
 
@@ -25,7 +26,16 @@ type Column struct {
 type Query struct {
 	Params  []datum.Type
 	Columns []Column
-	body    *body
+	// Sets are the calls whose rows the query reads.
+	Sets []Set
+	body *body
+}
+
+// Set is a call of one of the product's functions that return a set. Its rows are given to the
+// query when it runs.
+type Set struct {
+	Func *sqlfuncs.Function
+	Call *pg_query.FuncCall // while the query is compiled; nil: it is read as a relation
 }
 
 // Compile compiles a query. The error is of type *pgerr.Error; its code is 0A000 where
@@ -47,12 +57,15 @@ func Compile(n *pg_query.SelectStmt, declared []datum.Type, prepared bool, at fu
 	if slices.Contains(c.params, datum.Unknown) {
 		return nil, refusal("a parameter of no type")
 	}
+	if slices.Contains(c.params, datum.Timestamptz) { // which input does not read
+		return nil, refusal("a parameter of type %s", displayOf(datum.Timestamptz))
+	}
 	for _, col := range b.columns {
 		if col.Type == datum.Bpchar {
 			return nil, refusal("a result of type %s", displayOf(col.Type))
 		}
 	}
-	return &Query{Params: c.params, Columns: b.columns, body: b}, nil
+	return &Query{Params: c.params, Columns: b.columns, Sets: c.sets, body: b}, nil
 }
 
 // Own is a query of the product's own, compiled when it is first asked for. Its
@@ -71,9 +84,10 @@ func Own(sql string) func() *Query {
 	})
 }
 
-// Rows runs the query. It may be called by several goroutines at once.
-func (q *Query) Rows(s Session, args []datum.Datum) ([][]datum.Datum, error) {
-	x := &execution{query: q, session: s, args: args, steps: maxSteps}
+// Rows runs the query, over these rows of its sets. It may be called by several goroutines at
+// once.
+func (q *Query) Rows(s Session, args []datum.Datum, sets [][]sqlfuncs.Row) ([][]datum.Datum, error) {
+	x := &execution{query: q, session: s, args: args, sets: sets, steps: maxSteps}
 	rows, err := q.body.rows(x, nil)
 	if err != nil {
 		return nil, err
@@ -91,6 +105,7 @@ type execution struct {
 	query       *Query
 	session     Session
 	args        []datum.Datum
+	sets        [][]sqlfuncs.Row
 	steps       int
 	item        datum.Datum // of the array that ANY looks at
 	expressions map[string]*regexp.Regexp

@@ -174,8 +174,11 @@ const typeRecord = 2249
 func functions(Session) []record {
 	var all []record
 	for _, f := range sqlfuncs.Functions {
-		var oids, names, modes []string
+		var oids, names, modes, defaults []string
 		for _, arg := range f.Args {
+			if arg.Default != nil {
+				defaults = append(defaults, arg.DefaultSQL())
+			}
 			oids, names, modes = append(oids, itoa(int64(arg.Type))), append(names, arg.Name), append(modes, "i")
 		}
 		rec := record{
@@ -194,6 +197,9 @@ func functions(Session) []record {
 			rec["proallargtypes"], rec["proargmodes"] = list(oids), list(modes)
 		}
 		rec["proargnames"] = list(names)
+		if defaults != nil {
+			rec["pronargdefaults"], rec["proargdefaults"] = number(int64(len(defaults))), text(strings.Join(defaults, ", "))
+		}
 		all = append(all, rec)
 	}
 	return all
@@ -227,7 +233,7 @@ func settings(s Session) []record {
 		if p.Enum != nil {
 			quoted := make([]string, len(p.Enum))
 			for i, value := range p.Enum {
-				quoted[i] = QuoteItem(value)
+				quoted[i] = datum.QuoteElement(value)
 			}
 			rec["enumvals"] = list(quoted)
 		}

@@ -108,7 +108,7 @@ func (c comparer) run(t *testing.T, q testCase) {
 	query, err := compile(q.sql)
 	if q.refused {
 		if err == nil {
-			_, err = query.Rows(c.session, nil)
+			_, err = query.Rows(c.session, nil, nil)
 		}
 		if !IsRefusal(err) {
 			t.Errorf("%s\nis not refused: %v", q.sql, err)
@@ -117,7 +117,7 @@ func (c comparer) run(t *testing.T, q testCase) {
 	}
 	described, serverErr := c.conn.Prepare(t.Context(), "", q.sql, nil)
 	if err == nil && serverErr != nil { // a name that depends on the search path is looked up later
-		_, err = query.Rows(c.session, nil)
+		_, err = query.Rows(c.session, nil, nil)
 	}
 	if err != nil || serverErr != nil {
 		sameError(t, q.sql, err, serverErr)
@@ -191,7 +191,7 @@ func samples(t datum.Type) []string {
 
 func (c comparer) sameRows(t *testing.T, q testCase, query *Query, args [][]byte) {
 	t.Helper()
-	rows, err := query.Rows(c.session, arguments(t, query.Params, args))
+	rows, err := query.Rows(c.session, arguments(t, query.Params, args), nil)
 	result := c.conn.ExecParams(t.Context(), q.sql, args, nil, nil, nil).Read()
 	if err != nil || result.Err != nil {
 		sameError(t, fmt.Sprintf("%s\nwith %s", q.sql, args), err, result.Err)
@@ -332,7 +332,11 @@ func createFunctions(t *testing.T, conn *pgconn.PgConn) {
 	for _, f := range sqlfuncs.Functions {
 		var args, columns, nulls []string
 		for _, arg := range f.Args {
-			args = append(args, arg.Name+" "+arg.Type.String())
+			text := arg.Name + " " + arg.Type.String()
+			if arg.Default != nil {
+				text += " DEFAULT " + arg.DefaultSQL()
+			}
+			args = append(args, text)
 		}
 		for _, col := range f.Columns {
 			columns, nulls = append(columns, col.Name+" "+col.Type.String()), append(nulls, "NULL::"+col.Type.String())
@@ -341,9 +345,8 @@ func createFunctions(t *testing.T, conn *pgconn.PgConn) {
 		if len(columns) == 1 {
 			result = f.Columns[0].Type.String()
 		}
-		signature := f.Name + "(" + strings.Join(args, ", ") + ")"
-		exec(t, conn, "CREATE FUNCTION "+signature+" RETURNS "+result+" LANGUAGE sql AS 'SELECT "+strings.Join(nulls, ", ")+"'; COMMENT ON FUNCTION "+
-			signature+" IS '"+strings.ReplaceAll(f.Comment, "'", "''")+"'")
+		exec(t, conn, "CREATE FUNCTION "+f.Name+"("+strings.Join(args, ", ")+") RETURNS "+result+" LANGUAGE sql AS 'SELECT "+strings.Join(nulls, ", ")+"'; COMMENT ON FUNCTION "+
+			f.Name+" IS '"+strings.ReplaceAll(f.Comment, "'", "''")+"'")
 	}
 }
 
@@ -364,7 +367,7 @@ func oidsOf(t *testing.T, conn *pgconn.PgConn) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := q.Rows(fixedSession{}, nil)
+	rows, err := q.Rows(fixedSession{}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

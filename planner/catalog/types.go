@@ -149,6 +149,24 @@ func TypeNamed(name string, array bool) (oid uint32, ok bool) {
 	return t.oid, true
 }
 
+// ElementOf is the type of the elements of a built-in array type.
+func ElementOf(oid uint32) (of uint32, ok bool) {
+	t := typeByOID(oid)
+	if t == nil || t.category != "A" || t.elem == 0 {
+		return 0, false
+	}
+	return t.elem, true
+}
+
+// ArrayOf is the built-in type of the arrays of a type.
+func ArrayOf(oid uint32) (array uint32, ok bool) {
+	t := typeByOID(oid)
+	if t == nil || t.array == 0 {
+		return 0, false
+	}
+	return t.array, true
+}
+
 // IsPseudoType says whether a type has no values of its own, such as anyelement.
 func IsPseudoType(oid uint32) bool {
 	t := typeByOID(oid)

@@ -61,7 +61,7 @@ func (x *Index) Find(words, literals []string) (query *catalog.Query, args []dat
 func array(literals []string) datum.Datum {
 	items := make([]string, len(literals))
 	for i, s := range literals {
-		items[i] = catalog.QuoteItem(s)
+		items[i] = datum.QuoteElement(s)
 	}
 	return datum.OfText("{" + strings.Join(items, ",") + "}")
 }

@@ -80,7 +80,7 @@ func compare(t *testing.T, conn *pgconn.PgConn, sql string, query *catalog.Query
 	if !slices.Equal(columns, query.Columns) {
 		t.Errorf("columns\n%+v\nPostgreSQL has\n%+v", query.Columns, columns)
 	}
-	rows, err := query.Rows(session, args)
+	rows, err := query.Rows(session, args, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestElementsComeFirst(t *testing.T) {
 		if element < 0 {
 			continue
 		}
-		rows, err := a.Query().Rows(session, slices.Repeat([]datum.Datum{array([]string{"pg_catalog", "public"})}, len(a.Varies)))
+		rows, err := a.Query().Rows(session, slices.Repeat([]datum.Datum{array([]string{"pg_catalog", "public"})}, len(a.Varies)), nil)
 		if err != nil || len(rows) < 160 {
 			t.Fatalf("%s: %d rows, %v", a.Source, len(rows), err)
 		}
@@ -159,7 +159,7 @@ func unpinnedOIDs(t *testing.T, conn *pgconn.PgConn) map[string]string {
 	t.Helper()
 	const types = `SELECT n.nspname || '.' || t.typname || '', t.oid::text FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace`
 	ours := make(map[string]string)
-	rows, err := catalog.Own(types)().Rows(session, nil)
+	rows, err := catalog.Own(types)().Rows(session, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

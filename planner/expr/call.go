@@ -111,7 +111,7 @@ func isVoidParameter(a argument) bool {
 // resolves a call of the only function of its name.
 func (c *Compiler) resolveCall(f *sqlfuncs.Function, args []argument, pos int32) ([]Expr, *pgerr.Error) {
 	undefined := c.undefinedFunction(f.Name, args, pos)
-	if len(args) != len(f.Args) {
+	if len(args) > len(f.Args) {
 		return nil, undefined
 	}
 	var unknown *pgerr.Error // of a type that is not known here; the others may be wrong for certain
@@ -133,10 +133,19 @@ func (c *Compiler) resolveCall(f *sqlfuncs.Function, args []argument, pos int32)
 		}
 		resolved[slot] = arg.value
 	}
+	for i, e := range resolved {
+		if e == nil && f.Args[i].Default == nil {
+			return nil, undefined
+		}
+	}
 	if unknown != nil {
 		return nil, unknown
 	}
 	for i, e := range resolved {
+		if e == nil {
+			resolved[i] = DefaultOf(&f.Args[i])
+			continue
+		}
 		converted, _, err := c.Implicit(e, f.Args[i].Type)
 		if err != nil {
 			return nil, err
@@ -145,6 +154,9 @@ func (c *Compiler) resolveCall(f *sqlfuncs.Function, args []argument, pos int32)
 	}
 	return resolved, nil
 }
+
+// DefaultOf is the value of an argument that a call leaves out.
+func DefaultOf(a *sqlfuncs.Arg) Expr { return &Constant{T: a.Type, val: *a.Default} }
 
 func (c *Compiler) undefinedFunction(name string, args []argument, pos int32) *pgerr.Error {
 	return pgerr.Newf(codes.UndefinedFunction, "function %s(%s) does not exist", name, describeArgs(args)).

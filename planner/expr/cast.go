@@ -58,6 +58,9 @@ func conversion(e Expr, to datum.Type) Expr {
 	case from == datum.Bool && to == datum.Int4:
 		return &strict1{t: to, arg: e, apply: same}
 	}
+	if converted := arrayConversion(e, to); converted != nil {
+		return converted
+	}
 	return stringConversion(e, to)
 }
 

@@ -44,14 +44,24 @@ var casts = sync.OnceValue(func() map[typePair]castContext {
 // coerces says whether PostgreSQL turns a value of one built-in type into another by
 // itself, for an argument or an operand: can_coerce_type, except for polymorphic types.
 func coerces(from, to datum.Type) bool {
-	return from == to || from == datum.Unknown || casts()[typePair{from, to}] == castImplicit
+	if from == to || from == datum.Unknown || casts()[typePair{from, to}] == castImplicit {
+		return true
+	}
+	fromElement, isArray := elementOf(from)
+	toElement, both := elementOf(to)
+	return isArray && both && coerces(fromElement, toElement)
 }
 
 // assigns says whether it does so for a value that is to be stored. Strings are made of
 // anything then.
 func assigns(from, to datum.Type) bool {
 	_, listed := casts()[typePair{from, to}]
-	return listed || coerces(from, to) || to.IsString()
+	if listed || coerces(from, to) || to.IsString() {
+		return true
+	}
+	fromElement, isArray := elementOf(from)
+	toElement, both := elementOf(to)
+	return isArray && both && assigns(fromElement, toElement)
 }
 
 // CommonType is the type of a column of VALUES that has values of both: the first, unless

@@ -57,6 +57,8 @@ func (c *Compiler) Expr(n *pg_query.Node) (Expr, *pgerr.Error) {
 		return c.Function(n.FuncCall)
 	case *pg_query.Node_AIndirection:
 		return c.callField(n.AIndirection)
+	case *pg_query.Node_AArrayExpr:
+		return c.arrayExpr(n.AArrayExpr)
 	case *pg_query.Node_SqlvalueFunction:
 		return c.valueFunction(n.SqlvalueFunction)
 	}
@@ -105,6 +107,9 @@ func (c *Compiler) typeCast(n *pg_query.TypeCast) (Expr, *pgerr.Error) {
 	t, typmod, err := c.TypeName(n.TypeName)
 	if err != nil {
 		return nil, err
+	}
+	if of, isArray := elementOf(t); isArray && n.Arg.GetAArrayExpr() != nil {
+		return c.castArray(n.Arg.GetAArrayExpr(), t, of, typmod, n.Location)
 	}
 	e, err := c.Expr(n.Arg)
 	if err != nil {

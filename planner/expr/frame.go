@@ -46,6 +46,31 @@ type Call struct {
 	Index int
 }
 
+// MayWait says whether the call may wait in line, as far as the values of parameters and literals
+// are known: nil are not.
+func (c *Call) MayWait(params, literals []datum.Datum) bool {
+	for i := range c.Func.Args {
+		a := &c.Func.Args[i]
+		if a.MayWait(datum.Null) && a.MayWait(knownValue(c.Args[i], params, literals)) {
+			return true
+		}
+	}
+	return false
+}
+
+// knownValue is NULL for a value that is not known before the calls are made.
+func knownValue(e Expr, params, literals []datum.Datum) datum.Datum {
+	t := traitsOf(e)
+	if t&atRun != 0 || t&ofParams != 0 && params == nil || t&ofLiterals != 0 && literals == nil {
+		return datum.Null
+	}
+	v, err := e.Eval(&Frame{Params: params, Literals: literals})
+	if err != nil {
+		return datum.OfInt(0) // it fails before it waits
+	}
+	return v
+}
+
 // maxArgs is the largest number of arguments of a function of the catalogue.
 const maxArgs = 3
 
@@ -64,10 +89,9 @@ func (c *Call) Result(f *Frame) (*sqlfuncs.Row, error) {
 		args[i] = v
 	}
 	f.args = args
-	made, err := f.Env.Call(c.Func, f.args[:len(c.Args)])
-	if err != nil {
+	if err := f.Env.Call(c.Func, f.args[:len(c.Args)], row); err != nil {
 		return nil, err
 	}
-	*row, f.made[c.Index] = made, true
+	f.made[c.Index] = true
 	return row, nil
 }

@@ -23,11 +23,12 @@ func AllTrue(conditions []Expr, f *Frame) (bool, error) {
 type traits uint8
 
 const (
-	atRun     traits = 1 << iota // not computed while PostgreSQL plans
-	fallible                     // computing it can fail
-	ofSession                    // it asks the session for anything but calls
-	ofColumns                    // it reads a column of a FROM item
-	ofParams                     // it has a parameter in it
+	atRun      traits = 1 << iota // not computed while PostgreSQL plans
+	fallible                      // computing it can fail
+	ofSession                     // it asks the session for anything but calls
+	ofColumns                     // it reads a column of a FROM item
+	ofParams                      // it has a parameter in it
+	ofLiterals                    // it has a literal in it that the plan leaves open
 )
 
 func traitsOf(e Expr) (all traits) {
@@ -35,6 +36,10 @@ func traitsOf(e Expr) (all traits) {
 		switch e := e.(type) {
 		case *param:
 			all |= ofParams
+		case *Constant:
+			if e.Slot > 0 {
+				all |= ofLiterals
+			}
 		case *callScalar:
 			all |= atRun
 		case *callColumn:

@@ -8,6 +8,7 @@ import (
 
 	"raisinproxy/planner/catalog"
 	"raisinproxy/planner/clientsql"
+	"raisinproxy/planner/expr"
 	"raisinproxy/planner/pgparse"
 	"raisinproxy/planner/plan"
 	"raisinproxy/planner/sqltext"
@@ -19,10 +20,14 @@ import (
 // server has its own: those of a shape that package catalog evaluates, and the texts that
 // package clientsql knows.
 
-// catalogueQuery is the plan of a query over the catalogues; ok is false if it is none
-// of them.
+// catalogueQuery is the plan of a query over the catalogues, and over the rows of the product's
+// own functions; ok is false if it is none of them.
 func (c *compiler) catalogueQuery(n *pg_query.SelectStmt, declared []datum.Type) (st *plan.Statement, ok bool) {
-	query, err := catalog.Compile(n, declared, !c.Params.Fixed, c.At)
+	sets := newSetCompiler(c, declared)
+	if err := sets.compile(n); err != nil {
+		return &plan.Statement{Err: err, Mentions: true}, true
+	}
+	query, err := catalog.Compile(n, sets.Params.Types, !c.Params.Fixed, c.At)
 	if err != nil {
 		report := pgerr.From(err)
 		if !catalog.IsRefusal(err) {
@@ -32,13 +37,19 @@ func (c *compiler) catalogueQuery(n *pg_query.SelectStmt, declared []datum.Type)
 		known := len(n.FromClause) > 0 && !strings.HasPrefix(report.Message, "relation ")
 		return &plan.Statement{Err: plan.UpstreamHint(report).At(c.Start)}, known
 	}
-	return answer(query, query.Params, func(f *Frame) []datum.Datum { return f.Params }), true
+	st = answer(query, query.Params, sets.made(query), func(f *Frame) []datum.Datum { return f.Params })
+	sets.note(st, query)
+	return st, true
 }
 
 // answer is the plan of a query over the catalogues.
-func answer(query *catalog.Query, params []datum.Type, args func(*Frame) []datum.Datum) *plan.Statement {
+func answer(query *catalog.Query, params []datum.Type, sets []*expr.Call, args func(*Frame) []datum.Datum) *plan.Statement {
 	return &plan.Statement{Columns: query.Columns, Params: params, ReadsCatalogues: true, Action: &Select{catalog: func(f *Frame) ([][]datum.Datum, error) {
-		rows, err := query.Rows(catalogueSession{f.Env}, args(f))
+		made, err := rowsOfSets(f, sets)
+		if err != nil {
+			return nil, err
+		}
+		rows, err := query.Rows(catalogueSession{f.Env}, args(f), made)
 		if catalog.IsRefusal(err) {
 			err = plan.UpstreamHint(pgerr.From(err))
 		}
@@ -64,5 +75,5 @@ func clientAnswer(text *sqltext.Text, ps *pgparse.Statement, o plan.Options) (*p
 	if !ok || len(o.Types) > 0 { // none of them has a parameter
 		return nil, false
 	}
-	return answer(query, nil, func(*Frame) []datum.Datum { return args }), true
+	return answer(query, nil, nil, func(*Frame) []datum.Datum { return args }), true
 }

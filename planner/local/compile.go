@@ -11,6 +11,7 @@ import (
 	"raisinproxy/planner/place"
 	"raisinproxy/planner/plan"
 	"raisinproxy/planner/tree"
+	"raisinproxy/sqlfuncs/datum"
 	"raisinproxy/sqlfuncs/pgerr"
 )
 
@@ -65,7 +66,7 @@ func (c *compiler) statement(n *pg_query.Node) *plan.Statement {
 	if err == nil {
 		err = c.Params.Check()
 	}
-	if query := n.GetSelectStmt(); err != nil && plan.NeedsUpstream(err) && c.embedded && query != nil && !s.Mentions {
+	if query := n.GetSelectStmt(); err != nil && plan.NeedsUpstream(err) && c.embedded && query != nil && placed.OnlySets() {
 		if answer, ok := c.catalogueQuery(query, declared); ok {
 			return answer
 		}
@@ -80,10 +81,22 @@ func (c *compiler) statement(n *pg_query.Node) *plan.Statement {
 	for _, call := range c.Calls {
 		s.Calls = append(s.Calls, call.Func)
 	}
+	s.Waits = Waits(c.Calls, nil)
 	if c.Foreign != nil {
 		s.Database, s.Foreign = c.Database, c.Foreign
 	}
 	return s
+}
+
+// Waits is that of a statement with these calls and literals.
+func Waits(calls []*expr.Call, literals []datum.Datum) func(params []datum.Datum) bool {
+	mayWait := func(params []datum.Datum) bool {
+		return slices.ContainsFunc(calls, func(c *expr.Call) bool { return c.MayWait(params, literals) })
+	}
+	if !mayWait(nil) {
+		return nil
+	}
+	return mayWait
 }
 
 // unknownHere is the error of a statement that rests on what only an upstream knows.

@@ -8,4 +8,5 @@
 //	utility.go     SET, SHOW, BEGIN, PREPARE, …
 //	execute.go     EXECUTE and its arguments
 //	catalogue.go   queries over the system catalogues
+//	sets.go        the functions that return rows, over which such queries are evaluated too
 package local

@@ -57,6 +57,9 @@ func (c *compiler) fromCall(n *pg_query.RangeFunction) *pgerr.Error {
 	if !ok {
 		return c.fromBuiltin(n, fn)
 	}
+	if f.Set {
+		return c.NeedsUpstream(fn.Location, "a query over the rows of %s", f.Name)
+	}
 	c.NoteDatabase(fn)
 	call, err := c.Call(f, fn)
 	if err != nil {

@@ -159,5 +159,6 @@ func (s *Select) Local() bool {
 		lists = append(lists, call.Args)
 	}
 	usesSession := func(list []expr.Expr) bool { return slices.ContainsFunc(list, expr.UsesSession) }
-	return s.catalog == nil && !slices.ContainsFunc(lists, usesSession)
+	isTime := func(e expr.Expr) bool { return e.Type() == datum.Timestamptz } // whose text depends on settings
+	return s.catalog == nil && !slices.ContainsFunc(lists, usesSession) && !slices.ContainsFunc(s.outputs, isTime)
 }

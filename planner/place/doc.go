@@ -8,6 +8,7 @@
 //	with.go         WITH queries
 //	level.go        one query: its FROM items and what their columns are
 //	once.go         lists: which part of an expression is evaluated for certain
+//	sets.go         functions that return rows, which change nothing and may stand in any FROM
 //	hint.go         what to do instead
 //
 // Then it looks for what could keep PostgreSQL from coming to the call:

@@ -36,6 +36,7 @@ const (
 	ownColumn      factKind = "own column"     // one of the tables has it
 	nullable       factKind = "nullable"       // no such column, or one that may be NULL
 	settingIsNot   factKind = "setting"
+	ownView        factKind = "own view" // it is the one that stubs --views makes
 	// What makes the statement fail before PostgreSQL would call anything.
 	readOnly  factKind = "read only"
 	forbidden factKind = "forbidden"
@@ -83,6 +84,11 @@ var factSQL = map[factKind]string{
 	nullable: `(pg_catalog.current_setting('server_version_num')::pg_catalog.int4 < 170000 OR NOT EXISTS (SELECT FROM pg_catalog.pg_attribute a
  WHERE a.attrelid = pg_catalog.to_regclass($1) AND a.attname = $2 AND a.attnotnull))`,
 	settingIsNot: `pg_catalog.current_setting($1) <> $2`,
+	// Versions differ in whether they write the name of the only relation before its columns.
+	ownView: `(SELECT c.relkind = 'v' AND pg_catalog.has_table_privilege(c.oid, 'SELECT')
+ AND pg_catalog.regexp_replace(pg_catalog.replace(pg_catalog.pg_get_viewdef(c.oid), c.relname || '.', ''), 'public[.]|[[:space:]";]', '', 'g') = $2
+ AND EXISTS (SELECT FROM pg_catalog.pg_proc p WHERE p.pronamespace = c.relnamespace AND p.proname = c.relname AND pg_catalog.strpos(p.prosrc, 'raisin_stub') > 0)
+ FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace AND n.nspname = 'public' WHERE c.oid = pg_catalog.to_regclass($1))`,
 	readOnly: `pg_catalog.current_setting('transaction_read_only') = 'on' AND (SELECT c.relpersistence <> 't'
  FROM pg_catalog.pg_class c WHERE c.oid = pg_catalog.to_regclass($1))`,
 	forbidden: `(SELECT NOT pg_catalog.has_table_privilege(c.oid, $2) AND ($2 = 'DELETE' OR NOT pg_catalog.has_any_column_privilege(c.oid, $2))

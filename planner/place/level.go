@@ -236,7 +236,7 @@ func (l *level) merged(n *pg_query.JoinExpr, before int) {
 
 // fromFunction places a call that is an item of FROM; nil if it is none of the proxy's.
 func (p *placer) fromFunction(n *pg_query.RangeFunction, above joined) *pg_query.FuncCall {
-	if len(tree.Calls(n)) == 0 {
+	if len(tree.Singles(n)) == 0 {
 		return nil
 	}
 	if n.IsRowsfrom {
@@ -248,7 +248,7 @@ func (p *placer) fromFunction(n *pg_query.RangeFunction, above joined) *pg_query
 		return nil
 	}
 	call := tree.FromFunction(n)
-	if _, ok := tree.Function(call); !ok {
+	if f, ok := tree.Function(call); !ok || f.Set {
 		p.refuse("the arguments of another function in FROM", n)
 		return nil
 	}
@@ -328,6 +328,10 @@ func (p *placer) refuseCarried(what string, s *scope, n *pg_query.Node) {
 func (l *level) beside(n *pg_query.Node) {
 	if table := n.GetRangeVar(); table != nil && l.scope.find(table) == nil {
 		l.addTable(table).node = n
+		return
+	}
+	if item := n.GetRangeFunction(); tree.FromSet(item) != nil {
+		l.items = append(l.items, callItem(tree.FromSet(item), item.Alias))
 		return
 	}
 	l.items = append(l.items, &item{columnSet: columnSet{open: true}, node: n, alias: aliasOf(n), derived: true})

@@ -233,7 +233,7 @@ func (p *placer) rowList(n *pg_query.SelectStmt) {
 	var calls []*pg_query.FuncCall
 	for _, target := range n.TargetList {
 		p.rowValue(target.GetResTarget().GetVal())
-		calls = append(calls, tree.Calls(target)...)
+		calls = append(calls, tree.Singles(target)...)
 	}
 	if len(calls) == 0 {
 		return
@@ -264,7 +264,10 @@ func (p *placer) rowValue(n *pg_query.Node) {
 	}
 	switch v := n.GetNode().(type) {
 	case *pg_query.Node_FuncCall:
-		if _, ok := tree.Function(v.FuncCall); ok {
+		if f, ok := tree.Function(v.FuncCall); ok {
+			if f.Once {
+				p.fail(forEachRow(v.FuncCall, f, p.at))
+			}
 			p.place(v.FuncCall, PerRow)
 			return
 		}

@@ -35,6 +35,8 @@ type Call struct {
 	Place Place
 	// Many: it stands in VALUES of several rows.
 	Many bool
+	// Set: it is of a function that returns a set, and changes nothing.
+	Set bool
 	// guards decide whether a call that runs once does so.
 	guards []*pg_query.Node
 }
@@ -44,6 +46,11 @@ type Placement struct {
 	Calls   []Call
 	Clauses []Clause // those that have a guard among their conditions
 	Facts   []Fact
+}
+
+// OnlySets says whether no call could change anything.
+func (p *Placement) OnlySets() bool {
+	return !slices.ContainsFunc(p.Calls, func(c Call) bool { return !c.Set })
 }
 
 // placer walks the ways on which PostgreSQL is certain to come to a call: from the
@@ -71,7 +78,7 @@ func Calls(n *pg_query.Node, at func(int32) int) (Placement, *pgerr.Error) {
 	if len(calls) == 0 {
 		return Placement{}, nil
 	}
-	p := &placer{at: at, function: tree.Name(calls[0].Funcname), holds: tree.NodesWithCalls(n), seen: map[*pg_query.FuncCall]bool{}, reads: map[string]int{}, named: map[string]int{}}
+	p := &placer{at: at, function: tree.Name(calls[0].Funcname), holds: tree.NodesWithSingles(n), seen: map[*pg_query.FuncCall]bool{}, reads: map[string]int{}, named: map[string]int{}}
 	tree.Each(n, func(table *pg_query.RangeVar) {
 		if table.Schemaname == "" {
 			p.reads[table.Relname]++
@@ -82,6 +89,9 @@ func Calls(n *pg_query.Node, at func(int32) int) (Placement, *pgerr.Error) {
 		return Placement{}, nil
 	}
 	p.refuseRest(n)
+	if slices.ContainsFunc(calls, tree.IsSet) {
+		p.sets(n)
+	}
 	slices.SortStableFunc(p.placed, func(a, b Call) int { return cmp.Compare(a.Node.Location, b.Node.Location) })
 	p.shareGuards()
 	if p.err == nil && slices.ContainsFunc(p.placed, Call.once) {
@@ -90,19 +100,19 @@ func Calls(n *pg_query.Node, at func(int32) int) (Placement, *pgerr.Error) {
 	return Placement{Calls: p.placed, Clauses: p.clauses, Facts: p.facts.facts}, p.err
 }
 
-func (c Call) once() bool { return c.Place == InFrom || c.Place == InList }
+func (c Call) once() bool { return !c.Set && (c.Place == InFrom || c.Place == InList) }
 
-// shareGuards refuses calls that run once and have other guards than the first: they are
-// computed in one query, with the arguments.
+// shareGuards refuses calls that run before the statement and have other guards than the
+// first: they are computed in one query, with the arguments. A set has none.
 func (p *placer) shareGuards() {
 	var first *Call
 	for i := range p.placed {
 		switch c := &p.placed[i]; {
-		case !c.once():
+		case !c.once() && !c.Set:
 		case first == nil:
 			first = c
 		case !sameGuards(first.guards, c.guards):
-			p.refuse("a statement in which a condition decides about some of the calls only", c.Node)
+			p.fail(Refusal(c.Node, "a statement in which a condition decides about some of the calls only", "", p.at))
 		}
 	}
 }
@@ -139,7 +149,9 @@ func (p *placer) statement(n *pg_query.Node, outer *scope) bool {
 	case *pg_query.Node_PrepareStmt:
 		return p.statement(n.PrepareStmt.Query, outer)
 	case *pg_query.Node_ExecuteStmt:
-		p.refuseAll("the arguments of EXECUTE", n.ExecuteStmt.Params)
+		for _, call := range tree.Calls(n.ExecuteStmt) {
+			p.fail(Refusal(call, "the arguments of EXECUTE", "", p.at))
+		}
 	case *pg_query.Node_CopyStmt:
 		if n.CopyStmt.Query != nil {
 			p.withoutRows("COPY")
@@ -205,10 +217,12 @@ func (p *placer) onceSince(start int) bool {
 
 func (p *placer) explain(n *pg_query.ExplainStmt) {
 	if analyzes(n.Options) {
-		p.refuseHint("EXPLAIN ANALYZE", "EXPLAIN without ANALYZE makes no call.", n.Query)
+		if calls := tree.Calls(n.Query); len(calls) > 0 {
+			p.fail(Refusal(calls[0], "EXPLAIN ANALYZE", "EXPLAIN without ANALYZE makes no call.", p.at))
+		}
 		return
 	}
-	for _, call := range tree.Calls(n.Query) {
+	for _, call := range tree.Singles(n.Query) {
 		p.seen[call] = true
 		p.placed = append(p.placed, Call{Node: call, Place: Explained})
 	}
@@ -337,7 +351,7 @@ func (p *placer) place(n *pg_query.FuncCall, place Place) {
 
 // onceArguments: a call inside an argument runs before the outer one, as often.
 func (p *placer) onceArguments(n *pg_query.FuncCall, place Place) {
-	if len(tree.Calls(n)) == 1 {
+	if len(tree.Singles(n)) == 1 {
 		return // only itself: its arguments are ordinary expressions
 	}
 	list := onceList{placer: p, place: place}
@@ -353,7 +367,7 @@ func (p *placer) notAggregate(n *pg_query.FuncCall, written bool, clause, what s
 
 // refuseRest refuses the calls that no way led to, which are those of WITH queries.
 func (p *placer) refuseRest(n *pg_query.Node) {
-	for _, call := range tree.Calls(n) {
+	for _, call := range tree.Singles(n) {
 		if !p.seen[call] {
 			p.refuse("a WITH query that FROM does not read exactly once", call)
 		}
@@ -370,7 +384,7 @@ func (p *placer) refuseAll(what string, nodes []*pg_query.Node) {
 func (p *placer) refuse(what string, m tree.Message) { p.refuseHint(what, "", m) }
 
 func (p *placer) refuseHint(what, hint string, m tree.Message) {
-	calls := tree.Calls(m)
+	calls := tree.Singles(m)
 	if len(calls) == 0 {
 		return
 	}

@@ -137,7 +137,7 @@ func (s *columnSet) valuesColumns(n *pg_query.SelectStmt) {
 	for at := range n.ValuesLists[0].GetList().GetItems() {
 		k := uncertain
 		for _, list := range n.ValuesLists {
-			if items := list.GetList().GetItems(); at < len(items) && len(tree.Calls(items[at])) > 0 {
+			if items := list.GetList().GetItems(); at < len(items) && len(tree.Singles(items[at])) > 0 {
 				k = ofRow
 			}
 		}
@@ -184,7 +184,7 @@ func (s *columnSet) include(from *columnSet) {
 
 // outputKind is row or uncertain.
 func (p *placer) outputKind(l *level, n *pg_query.Node) kind {
-	if len(tree.Calls(n)) > 0 {
+	if len(tree.Singles(n)) > 0 {
 		return ofRow
 	}
 	before := p.facts.count()

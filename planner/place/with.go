@@ -51,7 +51,7 @@ func (p *placer) with(w *pg_query.WithClause, outer *scope) *scope {
 
 // carries says whether a query makes calls, by itself or by what it reads.
 func (s *scope) carries(n tree.Message) bool {
-	return len(tree.Calls(n)) > 0 || tree.Any(n, func(table *pg_query.RangeVar) bool {
+	return len(tree.Singles(n)) > 0 || tree.Any(n, func(table *pg_query.RangeVar) bool {
 		q := s.find(table)
 		return q != nil && q.calls && !q.writes()
 	})

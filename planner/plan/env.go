@@ -15,7 +15,9 @@ type Setting = catalog.Setting
 // that all sessions share them.
 type Env interface {
 	// Call evaluates one raisin_ call.
-	Call(f *sqlfuncs.Function, args []datum.Datum) (sqlfuncs.Row, error)
+	Call(f *sqlfuncs.Function, args []datum.Datum, row *sqlfuncs.Row) error
+	// Rows evaluates one call of a function that returns a set.
+	Rows(f *sqlfuncs.Function, args []datum.Datum) ([]sqlfuncs.Row, error)
 	// Info answers the session information functions.
 	Info(InfoKind) datum.Datum
 	// Now is the start of the transaction, or of the statement, or the present.

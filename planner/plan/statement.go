@@ -44,6 +44,10 @@ type Statement struct {
 	// Calls are the functions that a statement calls that is answered here, in the order of
 	// their evaluation.
 	Calls []*sqlfuncs.Function
+	// Waits says whether one of these calls may wait in line, so that no backend answers it at
+	// once, as far as the values of the parameters are known, which are nil otherwise. nil: none
+	// does.
+	Waits func(params []datum.Datum) bool
 	// First is the first function that the statement calls, if there is any.
 	First *sqlfuncs.Function
 	// Mentions: a call of the proxy's stands in it, even if the plan is an error.

@@ -17,7 +17,7 @@ type LocalArgs struct {
 type localSource struct {
 	at     func(location int32) int
 	guards []*pg_query.Node
-	args   [][]*pg_query.Node // of each call, in declared order
+	args   [][]*pg_query.Node // of each call, in declared order; nil: it is left out
 }
 
 // Local compiles what Args computes, for parameters of these types (those that the
@@ -40,7 +40,10 @@ func (m *Split) Local(types []datum.Type) *LocalArgs {
 	for i, nodes := range m.local.args {
 		args := make([]expr.Expr, len(nodes))
 		for j, n := range nodes {
-			if args[j] = m.local.expr(c, n, m.Calls[i].Func.Args[j].Type); args[j] == nil {
+			declared := &m.Calls[i].Func.Args[j]
+			if n == nil {
+				args[j] = expr.DefaultOf(declared)
+			} else if args[j] = m.local.expr(c, n, declared.Type); args[j] == nil {
 				return nil
 			}
 		}
@@ -96,7 +99,9 @@ func (r *rewriter) localSource() *localSource {
 		}
 		args := make([]*pg_query.Node, len(s.given))
 		for slot, i := range s.given {
-			args[slot] = s.values[i]
+			if !s.leavesOut(slot) {
+				args[slot] = s.values[i]
+			}
 		}
 		source.args = append(source.args, args)
 	}

@@ -24,6 +24,8 @@ CREATE FUNCTION raisin_lock_release(key text, token bigint) RETURNS bool LANGUAG
 AS $$ BEGIN PERFORM nextval('counting.calls'); RETURN true; END $$;
 CREATE FUNCTION raisin_inventory_release(pool text, n bigint) RETURNS bigint LANGUAGE plpgsql
 AS $$ BEGIN PERFORM nextval('counting.calls'); RETURN n; END $$;
+CREATE FUNCTION raisin_inventory_pools(prefix text DEFAULT '', max_rows bigint DEFAULT 10000, OUT pool text, OUT capacity bigint, OUT remaining bigint, OUT reserved bigint)
+RETURNS SETOF record LANGUAGE plpgsql AS $$ BEGIN pool := 'p'; capacity := 10; remaining := 9; reserved := 0; RETURN NEXT; END $$;
 CREATE TYPE state AS ENUM ('ready', 'done');
 CREATE DOMAIN positive AS bigint CHECK (VALUE > 0);
 CREATE TABLE jobs(id int PRIMARY KEY, key text, state state, n bigint, done bool, parts int[], info jsonb);
@@ -142,10 +144,101 @@ func callsHere(t *testing.T, conn *pgconn.PgConn, sql string) (calls int, why st
 	if result.Err != nil {
 		t.Fatalf("%s: %v", m.Args.SQL, result.Err)
 	}
-	return len(m.Calls) * len(result.Rows), ""
+	singles := 0
+	for _, call := range m.Calls {
+		if !call.Func.Set {
+			singles++
+		}
+	}
+	return singles * len(result.Rows), ""
+}
+
+// TestSetsRunOnce: a call of a function that returns rows is made once, wherever its FROM
+// stands and however often PostgreSQL would come to it, since it changes nothing.
+func TestSetsRunOnce(t *testing.T) {
+	conn := serverWith(t, certainSetup)
+	for _, test := range []struct {
+		sql  string
+		sets int
+	}{
+		{"SELECT * FROM @P", 1},
+		{"SELECT * FROM @P LIMIT 0", 1},
+		{"SELECT * FROM @P WHERE false", 1},
+		{"SELECT * FROM @P a, @P b", 2},
+		{"SELECT * FROM jobs j LEFT JOIN @P p ON p.pool = j.key", 1},
+		{"SELECT * FROM jobs j FULL JOIN @P p ON p.pool = j.key", 1},
+		{"SELECT (SELECT max(pool) FROM @P) FROM jobs", 1},
+		{"SELECT CASE WHEN id = 0 THEN (SELECT max(pool) FROM @P) END FROM jobs", 1},
+		{"SELECT * FROM jobs WHERE key IN (SELECT pool FROM @P) OR EXISTS (SELECT FROM @P p WHERE p.remaining = jobs.n)", 2},
+		{"SELECT * FROM jobs, LATERAL (SELECT * FROM @P p WHERE p.remaining > jobs.n) x", 1},
+		{"SELECT pool FROM @P UNION SELECT pool FROM @P EXCEPT SELECT key FROM jobs", 2},
+		{"WITH p AS (SELECT * FROM @P) SELECT * FROM p a, p b", 1},
+		{"WITH p AS (SELECT * FROM @P) SELECT 1", 1},
+		{"WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r, @P WHERE n < 3) SELECT * FROM r", 1},
+		{"SELECT count(*) FROM @P GROUP BY GROUPING SETS ((pool), ()) HAVING count(*) > 1 LIMIT (SELECT max(capacity) FROM @P)", 2},
+		{"INSERT INTO orders SELECT 9, pool, remaining FROM @P ON CONFLICT (id) DO UPDATE SET n = (SELECT max(capacity) FROM @P) RETURNING (SELECT 1 FROM @P)", 3},
+		{"INSERT INTO ruled SELECT capacity FROM @P", 1},
+		{"UPDATE jobs SET n = (SELECT max(capacity) FROM @P) FROM @P p WHERE p.pool = jobs.key", 2},
+		{"SELECT p.pool FROM @P p, nobody", 1},
+		{"SELECT @R FROM @P", 1},
+		{"SELECT p.pool, c.* FROM @P p, @C c", 1},
+		{"SELECT * FROM raisin_inventory_pools(lower('A') || 1::text)", 1},
+		{"CREATE TEMP TABLE made AS SELECT * FROM @P", 1},
+		{"SELECT * FROM raisin_inventory_pools(later(1)::text)", 0},
+		{"SELECT * FROM raisin_inventory_pools((### 1)::text)", 0},
+		{"SELECT * FROM raisin_inventory_pools((SELECT idem FROM orders_view))", 0},
+		{"SELECT * FROM raisin_inventory_pools((SELECT idem FROM orders LIMIT 1))", 1},
+		{"SELECT * FROM raisin_inventory_pools('ready'::state::text)", 1},
+		{"SELECT * FROM raisin_inventory_pools('1'::positive::text)", 0},
+		{"SELECT * FROM @P p, raisin_inventory_pools(p.pool)", 0},
+		{"SELECT * FROM @C c, @P p WHERE c.claimed AND no()", 0},
+		{"SELECT * FROM @C c WHERE EXISTS (SELECT FROM @P)", 0},
+	} {
+		sql := expandCalls(strings.ReplaceAll(test.sql, "@P", "raisin_inventory_pools()"))
+		if got := setsHere(t, conn, sql); got != test.sets {
+			t.Errorf("%s\nreads %d times, want %d (0: it is refused)", test.sql, got, test.sets)
+		}
+	}
+}
+
+// setsHere is how often rows are read for a statement; 0 if it is refused.
+func setsHere(t *testing.T, conn *pgconn.PgConn, sql string) (sets int) {
+	t.Helper()
+	parsed, err := pgparse.Parse(sqltext.New(sql, true))
+	if err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	st := Rewrite(parsed, 0, plan.Options{})
+	if st.Err != nil {
+		return 0
+	}
+	m := st.Action.(*Split)
+	if m.Refused != nil {
+		return 0
+	}
+	for i, holds := range askFacts(t, conn, m.Facts) {
+		if m.Facts[i].Refused != nil && !holds {
+			return 0
+		}
+	}
+	for _, call := range m.Calls {
+		if call.Func.Set {
+			sets++
+		}
+	}
+	return sets
 }
 
 var certainCases = []certainCase{
+	// Beside functions that return rows.
+	{"SELECT * FROM raisin_inventory_pools() p, @C c", 1, yes},
+	{"SELECT * FROM @C c LEFT JOIN raisin_inventory_pools() p ON p.pool = 'x'", 1, yes},
+	{"SELECT * FROM raisin_inventory_pools() p LEFT JOIN @C c ON p.pool = 'x'", 1, no},
+	{"WITH p AS (SELECT * FROM raisin_inventory_pools()) SELECT * FROM @C c, p", 1, yes},
+	{"SELECT * FROM @C c, (SELECT pool FROM raisin_inventory_pools()) p WHERE p.pool = 'p'", 1, yes},
+	{"SELECT @R WHERE EXISTS (SELECT FROM raisin_inventory_pools())", 1, no},
+	{"SELECT raisin_lock_release((SELECT pool FROM raisin_inventory_pools()), 1)", 1, no},
+	{"INSERT INTO orders SELECT 9, p.pool, c.remaining FROM raisin_inventory_pools() p, @C c", 1, yes},
 	// Lists without rows.
 	{"SELECT @R", 1, yes},
 	{"SELECT @R, @I, NOT @R, @I::text, @I || 'x', 'x' || @I, @I > 5, 5 <> @I, @R IS TRUE, @I IS NOT NULL, -@I, @I + 1", 12, yes},

@@ -13,4 +13,5 @@
 //	text.go         splicing; from positions in a text back to the user's
 //	arguments.go    arguments that need no question to the upstream
 //	utility.go      EXPLAIN, COPY and PREPARE
+//	views.go        relations by the names of functions that return rows
 package rewrite

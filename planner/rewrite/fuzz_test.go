@@ -70,6 +70,11 @@ func checkRewritten(t *testing.T, text string, standard bool, st *plan.Statement
 	if !ok {
 		t.Fatalf("%q: %T", text, st.Action)
 	}
+	if m.Views != nil {
+		checkRewritten(t, text, standard, m.Views.ours)
+		checkRewritten(t, text, standard, m.Views.theirs)
+		return
+	}
 	probe := checkText(t, text, standard, &m.Probe)
 	args := checkText(t, text, standard, &m.Args)
 	main := checkText(t, text, standard, &m.Main)
@@ -77,7 +82,7 @@ func checkRewritten(t *testing.T, text string, standard bool, st *plan.Statement
 		t.Errorf("%q: parameters %d, %d, %d of %d and %d", text, probe, args, main, m.Params, len(m.Hidden))
 	}
 	if m.Copy {
-		literal := m.CopySQL(m.Values(make([]*sqlfuncs.Row, len(m.Calls)), false))
+		literal := m.CopySQL(m.Values(make([][]sqlfuncs.Row, len(m.Calls)), false))
 		checkText(t, text, standard, &literal)
 	}
 	m.Local(nil)

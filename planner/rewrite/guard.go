@@ -31,6 +31,13 @@ func (r *rewriter) guard(n *pg_query.Node, clauses []place.Clause) *pgerr.Error 
 			return r.refuse(r.sites[0].call, "a statement with this form of condition")
 		}
 	}
+	for _, g := range r.guards {
+		for _, n := range g.nodes {
+			if sets := tree.Sets(n); len(sets) > 0 { // its place is in two texts
+				return r.refuse(sets[0], "a condition that decides about other calls")
+			}
+		}
+	}
 	return r.references(n)
 }
 

@@ -44,6 +44,16 @@ func TestHintsLeadOn(t *testing.T) {
 			`INSERT INTO t SELECT * FROM raisin_inventory_claim('p', 1, 9) AS c`},
 		{`EXPLAIN ANALYZE SELECT * FROM raisin_inventory_claim('p', 1, 9)`, "EXPLAIN without ANALYZE",
 			`EXPLAIN SELECT * FROM raisin_inventory_claim('p', 1, 9) AS c`},
+		{`SELECT raisin_lock_acquire_first(ARRAY[key], 1) FROM jobs`, "all rows at once",
+			`SELECT c.* FROM raisin_lock_acquire_first(ARRAY(SELECT key FROM jobs), 1) AS c`},
+		{`SELECT 1 FROM jobs WHERE (raisin_lock_acquire_first(ARRAY[key], 1)).acquired`, "all rows at once",
+			`SELECT c.* FROM raisin_lock_acquire_first(ARRAY(SELECT key FROM jobs), 1) AS c`},
+		{`SELECT raisin_admin_lock_release(key) FROM jobs`, "in a statement of its own",
+			`SELECT * FROM raisin_admin_lock_release('k') AS c`},
+		{`SELECT raisin_admin_lock_release('k') FROM jobs`, "in a statement of its own",
+			`SELECT * FROM raisin_admin_lock_release('k') AS c`},
+		{`SELECT 1 FROM jobs WHERE (raisin_lock_get(key)).held`, "for each row in the SELECT list",
+			`SELECT (raisin_lock_get(key)).held FROM jobs`},
 	} {
 		if st := refusal(test.refused); st.Err == nil || !strings.Contains(st.Err.Hint, test.shows) {
 			t.Errorf("%s: %v, want the hint %q", test.refused, st.Err, test.shows)

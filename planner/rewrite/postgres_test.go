@@ -33,10 +33,14 @@ CREATE TEMP TABLE jobs(id int PRIMARY KEY, name text, state text, n bigint);
 INSERT INTO seats VALUES ('14A', NULL, NULL), ('14B', 'bob', 7);
 INSERT INTO jobs SELECT i, 'job ' || i, CASE WHEN i % 2 = 1 THEN 'ready' ELSE 'done' END, 10 - i FROM generate_series(1, 6) i;
 CREATE SCHEMA scalar;
-CREATE FUNCTION scalar.raisin_lock_acquire(key text, ttl_ms bigint) RETURNS jsonb LANGUAGE sql
+CREATE FUNCTION scalar.raisin_lock_acquire(key text, ttl_ms bigint, wait_ms bigint DEFAULT 0) RETURNS jsonb LANGUAGE sql
 AS $$ SELECT jsonb_build_object('acquired', true, 'key', $1, 'token', 1795967949651973, 'expires_at_ms', 1788720658677) $$;
 CREATE FUNCTION scalar.raisin_inventory_claim(pool text, n bigint, capacity bigint) RETURNS jsonb LANGUAGE sql
 AS $$ SELECT jsonb_build_object('claimed', true, 'remaining', $3 - $2) $$;
+CREATE OR REPLACE FUNCTION public.raisin_locks(prefix text DEFAULT '', max_rows bigint DEFAULT 10000)
+RETURNS TABLE (key text, holder text, token bigint, acquired_at timestamptz, expires_at timestamptz, waiters bigint, kind text, table_name text, id text) VOLATILE LANGUAGE sql
+AS $$ SELECT k, NULL, octet_length(k), '2000-01-01 00:00+00'::timestamptz + octet_length(k) * interval '1 microsecond', '2000-01-01 00:00+00'::timestamptz + octet_length(k) * interval '1 microsecond', octet_length(k), NULL, NULL, NULL
+FROM unnest(ARRAY['k1', 'a"b', 'c\d', '{e,f}', 'NULL', '', ' g ', '''h''', E'i\nj', 'schön 中']) k $$;
 `
 
 // standIn answers as the stand-ins do.
@@ -51,6 +55,30 @@ func standIn(f *sqlfuncs.Function, args []datum.Datum) *sqlfuncs.Row {
 	}
 	return &sqlfuncs.Row{datum.OfBool(true)}
 }
+
+// standIns are the rows of a call.
+func standIns(f *sqlfuncs.Function, args []datum.Datum) []sqlfuncs.Row {
+	if !f.Set {
+		return []sqlfuncs.Row{*standIn(f, args)}
+	}
+	var rows []sqlfuncs.Row
+	for _, name := range setNames {
+		row := sqlfuncs.Row{datum.OfText(name)}
+		for i, c := range f.Columns[1:] {
+			switch c.Type {
+			case datum.Text:
+				row[i+1] = datum.Null
+			default:
+				row[i+1] = datum.OfInt(int64(len(name)))
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// setNames are texts that an array has to quote.
+var setNames = []string{`k1`, `a"b`, `c\d`, `{e,f}`, `NULL`, ``, ` g `, `'h'`, "i\nj", `schön 中`}
 
 func rewriteServer(t *testing.T) *pgconn.PgConn { return serverWith(t, rewriteSetup) }
 
@@ -159,6 +187,25 @@ var rewriteCases = []rewriteCase{
 	{sql: `SELECT x.d, c.remaining FROM raisin_inventory_claim('p', 1, 9) c, LATERAL (SELECT c.remaining * 2 AS d) x`},
 	{sql: `SELECT g, (raisin_inventory_claim('p' || g, 1, 9)).remaining FROM ROWS FROM (generate_series(1, 3)) g`},
 	{sql: `SELECT g, o, (raisin_inventory_claim('p' || g, 1, 9)).remaining FROM LATERAL ROWS FROM (generate_series(1, 3), generate_series(1, 2)) WITH ORDINALITY g(g, h, o) JOIN jobs ON jobs.id = g`},
+	{sql: `SELECT * FROM raisin_locks()`},
+	{sql: `SELECT l.*, l, ROW(l.*), row_to_json(l), (l).key, raisin_locks.key FROM raisin_locks($1) l, raisin_locks(max_rows => $2)`, params: "p 20"},
+	{sql: `SELECT x, x.k, h, token FROM public.raisin_locks('x'::varchar(3), 5::int2) AS x(k, h) WHERE token > 2 ORDER BY k COLLATE "C" LIMIT 3`},
+	{sql: `SELECT id, (SELECT count(*) FROM raisin_locks() l WHERE l.waiters = jobs.id) FROM jobs WHERE id IN (SELECT token FROM raisin_locks()) ORDER BY id`},
+	{sql: `SELECT key FROM jobs j RIGHT JOIN LATERAL raisin_locks($1) AS l ON l.token = j.id UNION ALL SELECT name FROM jobs ORDER BY 1`, params: "a"},
+	{sql: `WITH l AS (SELECT * FROM raisin_locks()) SELECT a.key, b.acquired_at FROM l a JOIN l b USING (key) ORDER BY key, b.id`},
+	{sql: `SELECT * FROM (SELECT * FROM raisin_locks()) AS virtual_table LIMIT 1001`},
+	{sql: `SELECT "source"."key" AS "key" FROM (SELECT * FROM raisin_locks()) AS "source" LIMIT 1048575`},
+	{sql: `INSERT INTO orders(buyer, seats_left) SELECT key, (SELECT max(token) FROM raisin_locks()) FROM raisin_locks($1) WHERE key <> $1 RETURNING buyer`, params: "k1", after: "SELECT buyer, seats_left FROM orders"},
+	{sql: `UPDATE jobs SET name = l.key FROM raisin_locks() l WHERE l.token = jobs.id AND l.key IN ('', 'a"b', 'NULL')`, after: "SELECT id, name FROM jobs ORDER BY id"},
+	{sql: `DELETE FROM jobs USING raisin_locks() l WHERE l.token = jobs.id AND l.key IN ('', 'a"b', 'NULL') RETURNING jobs.id, l.key`},
+	{sql: `MERGE INTO jobs USING raisin_locks() l ON l.key = jobs.name WHEN NOT MATCHED AND l.key = 'NULL' THEN INSERT VALUES (7, l.key) WHEN NOT MATCHED THEN DO NOTHING`, after: "SELECT id, name FROM jobs ORDER BY id"},
+	{sql: `CREATE TEMP TABLE made AS SELECT key, acquired_at FROM raisin_locks()`, after: "SELECT *, pg_typeof(key), pg_typeof(acquired_at) FROM made"},
+	{sql: `SELECT key, token INTO TEMP made FROM raisin_locks($1)`, params: "x", after: "SELECT * FROM made"},
+	{sql: `DECLARE c CURSOR FOR SELECT key, row_number() OVER () FROM raisin_locks()`, after: "FETCH ALL FROM c"},
+	{sql: `SELECT l.key, c.remaining FROM raisin_locks() l, raisin_inventory_claim('p', 1, 10) c WHERE l.token < 5`},
+	{sql: `SELECT raisin_inventory_release(l.key, 4), token FROM raisin_locks() l WHERE key <> '' ORDER BY key LIMIT 2`},
+	{sql: `SELECT count(*) FROM raisin_locks() FOR UPDATE`},
+	{sql: `SELECT key FROM raisin_locks() FOR UPDATE`},
 	{sql: `SELECT "rows", (raisin_inventory_claim('p', 1, 9)).remaining, "rows" FROM (SELECT 1 AS "rows") q`},
 
 	{sql: `SELECT (raisin_lock_acquire('a\'b' || E'c\'' /* ' */, 1)).key , 'it\'s', U&"\0061" FROM (SELECT 1) AS x(a)`, escape: true},
@@ -265,9 +312,9 @@ func (u *upstreamStatement) execute() (string, *pgerr.Error) {
 }
 
 // calls computes the arguments and makes the calls that run once.
-func (u *upstreamStatement) calls(types []uint32) (rows []*sqlfuncs.Row, guarded bool, report *pgerr.Error) {
+func (u *upstreamStatement) calls(types []uint32) (rows [][]sqlfuncs.Row, guarded bool, report *pgerr.Error) {
 	m := u.mixed
-	rows = make([]*sqlfuncs.Row, len(m.Calls))
+	rows = make([][]sqlfuncs.Row, len(m.Calls))
 	if m.Args.SQL == "" {
 		return rows, true, nil
 	}
@@ -280,7 +327,7 @@ func (u *upstreamStatement) calls(types []uint32) (rows []*sqlfuncs.Row, guarded
 		return rows, false, nil
 	}
 	for i, call := range m.Calls {
-		rows[i] = standIn(call.Func, decodeArgs(u.t, call.Func, result.Rows[0], call.Args))
+		rows[i] = standIns(call.Func, decodeArgs(u.t, call.Func, result.Rows[0], call.Args))
 	}
 	return rows, true, nil
 }
@@ -385,6 +432,10 @@ func decodeArgs(t *testing.T, f *sqlfuncs.Function, row [][]byte, columns []int)
 	t.Helper()
 	args := make([]datum.Datum, len(columns))
 	for i, c := range columns {
+		if c == LeftOut {
+			args[i] = *f.Args[i].Default
+			continue
+		}
 		if args[i] = datum.Null; row[c] == nil {
 			continue
 		}
@@ -497,7 +548,7 @@ func TestCopyOnPostgres(t *testing.T) {
 			m := splitOf(t, sql, standard, plan.Options{})
 			row := &sqlfuncs.Row{datum.OfBool(true), datum.OfText(key), datum.OfInt(-1 << 63), datum.Null}
 			var out bytes.Buffer
-			text := m.CopySQL(m.Values([]*sqlfuncs.Row{row, row}, true))
+			text := m.CopySQL(m.Values([][]sqlfuncs.Row{{*row}, {*row}}, true))
 			if _, err := conn.CopyTo(t.Context(), &out, text.SQL); err != nil {
 				t.Fatalf("%s: %v", text.SQL, err)
 			}
@@ -510,7 +561,7 @@ func TestCopyOnPostgres(t *testing.T) {
 		}
 		m := splitOf(t, sql, standard, plan.Options{})
 		var out bytes.Buffer
-		if _, err := conn.CopyTo(t.Context(), &out, m.CopySQL(m.Values([]*sqlfuncs.Row{nil, nil}, false)).SQL); err != nil || out.Len() > 0 {
+		if _, err := conn.CopyTo(t.Context(), &out, m.CopySQL(m.Values([][]sqlfuncs.Row{nil, nil}, false)).SQL); err != nil || out.Len() > 0 {
 			t.Errorf("a guard that is false: %q, %v", out.String(), err)
 		}
 	}

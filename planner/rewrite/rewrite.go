@@ -59,6 +59,8 @@ type Split struct {
 	// Copy: Main is for reading only. What is executed comes from CopySQL, and
 	// Probe is the query in it.
 	Copy bool
+	// Views, if set, has the plans that the statement may have: this is none yet.
+	Views *Views
 
 	functions []*sqlfuncs.Function // of all calls
 	rewriter  *rewriter            // of COPY
@@ -68,11 +70,15 @@ type Split struct {
 // SplitCall is a call that is made for the statement.
 type SplitCall struct {
 	Func *sqlfuncs.Function
-	// Args are the columns of Args that hold the arguments, of the declared types.
+	// Args are the columns of Args that hold the arguments, of the declared types; LeftOut for
+	// one that has its default value.
 	Args []int
 	// Position of the call in the user's text, in characters from 1.
 	Position int
 }
+
+// LeftOut stands for an argument that the call does not have.
+const LeftOut = -1
 
 // Hidden says what value a hidden parameter of Main has.
 type Hidden struct {
@@ -80,7 +86,7 @@ type Hidden struct {
 	// Call is the index in Calls of the call whose result it is; -1: it stands for a
 	// guard, and says whether Args had a row.
 	Call int
-	// Column of the call's result, or AsScalar.
+	// Column of the call's result, or AsScalar. Of a set it is an array of all rows.
 	Column int
 }
 
@@ -108,25 +114,37 @@ type PrepareSplit struct {
 // Functions are those of all calls.
 func (m *Split) Functions() []*sqlfuncs.Function { return m.functions }
 
-// Values are the values of the hidden parameters. rows holds the result of each
-// call, nil for one that did not run; guarded is false if a guard was not true.
-func (m *Split) Values(rows []*sqlfuncs.Row, guarded bool) []datum.Datum {
+// Values are the values of the hidden parameters. rows holds the rows of each call: any number
+// of a set, else one, and none of a call that did not run; guarded is false if a guard was
+// not true.
+func (m *Split) Values(rows [][]sqlfuncs.Row, guarded bool) []datum.Datum {
 	values := make([]datum.Datum, len(m.Hidden))
 	for i, h := range m.Hidden {
 		switch {
 		case h.Call < 0:
 			values[i] = datum.OfBool(guarded)
-		case rows[h.Call] == nil:
+		case m.Calls[h.Call].Func.Set:
+			values[i] = arrayOf(m.Calls[h.Call].Func.Columns[h.Column].Type, rows[h.Call], h.Column)
+		case len(rows[h.Call]) == 0:
 			values[i] = datum.Null
 		case h.Column != AsScalar:
-			values[i] = rows[h.Call][h.Column]
+			values[i] = rows[h.Call][0][h.Column]
 		case h.Type == datum.JSONB:
-			values[i] = datum.OfText(string(m.Calls[h.Call].Func.AppendScalar(nil, rows[h.Call])))
+			values[i] = datum.OfText(string(m.Calls[h.Call].Func.AppendScalar(nil, &rows[h.Call][0])))
 		default:
-			values[i] = rows[h.Call][0]
+			values[i] = rows[h.Call][0][0]
 		}
 	}
 	return values
+}
+
+// arrayOf is a column of all rows.
+func arrayOf(t datum.Type, rows []sqlfuncs.Row, column int) datum.Datum {
+	elements := make([]datum.Datum, len(rows))
+	for i := range rows {
+		elements[i] = rows[i][column]
+	}
+	return datum.OfColumn(t, elements)
 }
 
 // Rewrite plans statement i of a text for an upstream. It returns nil if
@@ -135,15 +153,26 @@ func (m *Split) Values(rows []*sqlfuncs.Row, guarded bool) []datum.Datum {
 // without the upstream.
 func Rewrite(parsed *pgparse.Parsed, i int, o plan.Options) *plan.Statement {
 	st := &parsed.Statements[i]
-	if st.Node == nil || len(tree.Calls(st.Node)) == 0 {
+	if st.Node == nil {
 		return nil
 	}
+	var s *plan.Statement
+	if len(tree.Calls(st.Node)) > 0 {
+		s = newRewriter(parsed, i, o).statement(st.Node)
+	}
+	if ReadsViews(st.Node) {
+		return withViews(parsed, i, o, s)
+	}
+	return s
+}
+
+func newRewriter(parsed *pgparse.Parsed, i int, o plan.Options) *rewriter {
 	start, end := surroundings(parsed, i)
 	source := parsed.Positions // plans keep it, but not the parse tree
 	r := &rewriter{source: &source, user: parsed.Text.SQL, plan: &Split{}, prepared: o.Prepared, declared: o.Types}
 	r.tokens = nestedTokens(parsed.Text, start, end)
 	r.span = span{start, end}
-	return r.statement(st.Node)
+	return r
 }
 
 // surroundings is the part of the user's text that belongs to a statement: the
@@ -162,7 +191,7 @@ func surroundings(p *pgparse.Parsed, i int) (start, end int) {
 func (r *rewriter) statement(n *pg_query.Node) *plan.Statement {
 	s := &plan.Statement{Action: r.plan}
 	err := r.rewrite(s, n)
-	if err == nil && len(r.sites) == 0 {
+	if err == nil && len(r.sites) == 0 && !r.bare {
 		return nil
 	}
 	if err != nil {
@@ -194,10 +223,11 @@ func (r *rewriter) query(n, whole *pg_query.Node) *pgerr.Error {
 	if err == nil && r.plan.Explain != nil {
 		placed, err = place.Calls(n, r.source.Char)
 	}
-	if err != nil || len(placed.Calls) == 0 {
+	if err != nil || len(placed.Calls) == 0 && !r.bare {
 		return err
 	}
 	if r.plan.Explain == nil {
+		placed.Facts = append(placed.Facts, r.facts...)
 		r.plan.Facts, r.plan.FactQuery = placed.Facts, place.NewFactQuery(placed.Facts)
 		r.plan.Whole = n.GetSelectStmt() != nil && slices.ContainsFunc(placed.Calls, func(c place.Call) bool { return c.Many })
 	}
@@ -207,6 +237,7 @@ func (r *rewriter) query(n, whole *pg_query.Node) *pgerr.Error {
 	for _, step := range []func() *pgerr.Error{
 		func() *pgerr.Error { return r.countParams(n) },
 		func() *pgerr.Error { return r.locate(n, placed.Calls) },
+		func() *pgerr.Error { return r.dropSchemas(n) },
 		r.checkArguments,
 		func() *pgerr.Error { return r.checkReferences(n) },
 		func() *pgerr.Error { return r.guard(n, placed.Clauses) },
@@ -245,13 +276,18 @@ func (r *rewriter) checkArguments() *pgerr.Error {
 	return nil
 }
 
-// splitCall is the call of a site whose arguments begin at this column.
-func (r *rewriter) splitCall(s *callSite, column int) SplitCall {
-	call := SplitCall{Func: s.function, Position: r.character(s.name)}
-	for i := range s.function.Args {
-		call.Args = append(call.Args, column+i)
+// splitCall is the call of a site whose arguments begin at this column; next is the one behind them.
+func (r *rewriter) splitCall(s *callSite, column int) (call SplitCall, next int) {
+	call = SplitCall{Func: s.function, Position: r.character(s.name)}
+	for slot := range s.function.Args {
+		if s.leavesOut(slot) {
+			call.Args = append(call.Args, LeftOut)
+			continue
+		}
+		call.Args = append(call.Args, column)
+		column++
 	}
-	return call
+	return call, column
 }
 
 // number gives the calls that run before the statement their places among the
@@ -262,11 +298,11 @@ func (r *rewriter) number() *pgerr.Error {
 	}
 	column := 0
 	for _, s := range r.once {
-		call := r.splitCall(s, column)
-		column += len(call.Args)
+		var call SplitCall
+		call, column = r.splitCall(s, column)
 		s.hidden = len(r.plan.Hidden)
 		for _, c := range s.columns() {
-			r.plan.Hidden = append(r.plan.Hidden, Hidden{Type: s.typeOf(c), Call: len(r.plan.Calls), Column: c})
+			r.plan.Hidden = append(r.plan.Hidden, Hidden{Type: s.hiddenType(c), Call: len(r.plan.Calls), Column: c})
 		}
 		r.plan.Calls = append(r.plan.Calls, call)
 		r.plan.functions = append(r.plan.functions, s.function)

@@ -90,9 +90,12 @@ func (r *rewriter) planRows(query *pg_query.SelectStmt) *pgerr.Error {
 	perRow := &RowPlan{}
 	made := map[*pg_query.FuncCall]*expr.Call{}
 	for i, s := range r.rows {
-		perRow.Calls = append(perRow.Calls, r.splitCall(s, len(perRow.Hidden)))
-		for _, arg := range s.function.Args {
-			perRow.Hidden = append(perRow.Hidden, arg.Type)
+		call, _ := r.splitCall(s, len(perRow.Hidden))
+		perRow.Calls = append(perRow.Calls, call)
+		for slot, arg := range s.function.Args {
+			if !s.leavesOut(slot) {
+				perRow.Hidden = append(perRow.Hidden, arg.Type)
+			}
 		}
 		made[s.call] = &expr.Call{Func: s.function, Index: i}
 	}
@@ -232,6 +235,9 @@ func (r *rewriter) trailingColumns(w *textWriter) {
 	number := 0
 	for _, s := range r.rows {
 		for slot := range s.function.Args {
+			if s.leavesOut(slot) {
+				continue
+			}
 			number++
 			w.put(s.name, ", ")
 			r.cast(w, s, slot)

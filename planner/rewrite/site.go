@@ -29,8 +29,15 @@ type rewriter struct {
 	guards   []*guard
 	ordered  bool // the guards are evaluated in their order
 	trailing int  // where the hidden columns of Rows go; 0: there are none
-	overlap  bool // two changes of the text touch, so that the result is not to be trusted
-	plan     *Split
+	bare     bool // there is no call: the texts are the user's
+	// relations are the calls that are written as relations, views the names of these, facts
+	// what says that they are, and dropped the schemas in names of columns.
+	relations map[*pg_query.FuncCall]bool
+	views     map[string]bool
+	facts     []place.Fact
+	dropped   []span
+	overlap   bool // two changes of the text touch, so that the result is not to be trusted
+	plan      *Split
 }
 
 // span is the bytes [start, end) of the user's text.
@@ -60,7 +67,8 @@ type callSite struct {
 	args     []span
 	names    []string         // that args have; "" for one by its place
 	values   []*pg_query.Node // args in the parse tree
-	given    []int            // the written argument for each declared one; nil: PostgreSQL finds no such function
+	given    []int            // the written argument for each declared one, or LeftOut; nil: PostgreSQL finds no such function
+	declared []datum.Type     // of the statement's parameters
 	// named says that a column of formStar gets its name by AS.
 	named bool
 	// output is the name of the column that the call alone would name; it is forced
@@ -69,6 +77,8 @@ type callSite struct {
 	asAt   int
 	// drop is an alias of (f(…)).*, which PostgreSQL ignores.
 	drop span
+	// table: it is TABLE name, which is SELECT * FROM name.
+	table bool
 	// alias of a FROM item; lateral: the user wrote LATERAL before it.
 	alias            string
 	aliased, lateral bool
@@ -98,6 +108,14 @@ func (s *callSite) typeOf(column int) datum.Type {
 	return s.function.Columns[column].Type
 }
 
+// hiddenType is the type of the hidden parameter for a column.
+func (s *callSite) hiddenType(column int) datum.Type {
+	if s.function.Set {
+		return datum.ArrayOf(s.typeOf(column))
+	}
+	return s.typeOf(column)
+}
+
 // nameOf is the name of a column that stands by itself: in FROM, the only column
 // of a function takes the alias, as for any function of a scalar type.
 func (s *callSite) nameOf(column int) string {
@@ -116,7 +134,7 @@ func (r *rewriter) locate(n *pg_query.Node, placed []place.Call) *pgerr.Error {
 		if len(tree.Calls(p.Node)) > 1 {
 			return r.refuse(tree.Calls(p.Node)[1], "an argument of another call")
 		}
-		s := &callSite{call: p.Node, place: p.Place, named: at.target[p.Node] != nil}
+		s := &callSite{call: p.Node, place: p.Place, declared: r.declared, named: at.target[p.Node] != nil}
 		s.function, _ = tree.Function(p.Node)
 		if !r.find(s) {
 			return r.refuse(p.Node, "this form")
@@ -202,6 +220,9 @@ func (r *rewriter) find(s *callSite) bool {
 	if first < 0 {
 		return false
 	}
+	if r.relations[s.call] {
+		return r.findRelation(s, first)
+	}
 	open := first
 	for open < len(r.tokens) && !r.is(open, "(") {
 		open++
@@ -236,7 +257,7 @@ func (r *rewriter) matchArguments(s *callSite) {
 	var matched callSite
 	given := make([]int, len(s.function.Args))
 	for i := range given {
-		given[i] = -1
+		given[i] = LeftOut
 	}
 	for i, arg := range s.call.Args {
 		slot := len(matched.args)
@@ -258,9 +279,19 @@ func (r *rewriter) matchArguments(s *callSite) {
 		matched.names = append(matched.names, name)
 		matched.values = append(matched.values, arg)
 	}
-	if len(matched.args) == len(given) && !s.call.FuncVariadic {
+	for slot, arg := range s.function.Args {
+		if given[slot] == LeftOut && arg.Default == nil {
+			return
+		}
+	}
+	if !s.call.FuncVariadic {
 		s.args, s.names, s.values, s.given = matched.args, matched.names, matched.values, given
 	}
+}
+
+// leavesOut says whether the call does not have an argument, which has its default value then.
+func (s *callSite) leavesOut(slot int) bool {
+	return slot < len(s.given) && s.given[slot] == LeftOut
 }
 
 // isVoid recognizes the parameter of {? = call f(…)}, as isVoidParameter of expr does.

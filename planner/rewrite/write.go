@@ -7,6 +7,7 @@ import (
 
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 
+	"raisinproxy/planner/expr"
 	"raisinproxy/planner/place"
 	"raisinproxy/planner/sqltext"
 	"raisinproxy/planner/tree"
@@ -27,19 +28,39 @@ type signature struct {
 }
 
 var signatures = []signature{
+	{[]datum.Type{datum.Text}, "quote_ident", []int{0}},
+	{[]datum.Type{datum.Int8}, "int8up", []int{0}},
 	{[]datum.Type{datum.Text, datum.Int8}, "hashtextextended", []int{0, 1}},
 	{[]datum.Type{datum.Text, datum.Int8, datum.Int8}, "int8range", []int{1, 2, 0}},
 }
 
-// signatureOf is that of a function of the catalogue, whose tests see to it that
-// there is one.
-func signatureOf(f *sqlfuncs.Function) *signature {
+// single are functions of one argument of a type, with what else a call of them has. By these the
+// arguments of a function that has no signature are resolved one by one.
+var single = map[datum.Type]struct{ function, more string }{
+	datum.Text:      {"textcat", ", ''"},
+	datum.Int8:      {"int8up", ""},
+	datum.TextArray: {"array_to_tsvector", ""},
+}
+
+// signatureOf is that of a call with some of a function's arguments; nil if there is none.
+func signatureOf(args []sqlfuncs.Arg) *signature {
 	for i := range signatures {
-		if slices.EqualFunc(signatures[i].types, f.Args, func(t datum.Type, a sqlfuncs.Arg) bool { return t == a.Type }) {
+		if slices.EqualFunc(signatures[i].types, args, func(t datum.Type, a sqlfuncs.Arg) bool { return t == a.Type }) {
 			return &signatures[i]
 		}
 	}
 	return nil
+}
+
+// signature is that of the site, and the written argument for each of its types.
+func (s *callSite) signature() (sig *signature, written []int) {
+	var args []sqlfuncs.Arg
+	for slot, i := range s.given {
+		if !s.leavesOut(slot) {
+			args, written = append(args, s.function.Args[slot]), append(written, i)
+		}
+	}
+	return signatureOf(args), written
 }
 
 // write writes the texts.
@@ -86,6 +107,9 @@ func (r *rewriter) edits(replace func(*textWriter, *callSite), value func(hidden
 			edits = append(edits, edit{s.drop, func(*textWriter) {}})
 		}
 	}
+	for _, schema := range r.dropped {
+		edits = append(edits, edit{schema, func(*textWriter) {}})
+	}
 	if value == nil || r.plan.Explain != nil {
 		return edits
 	}
@@ -98,6 +122,10 @@ func (r *rewriter) edits(replace func(*textWriter, *callSite), value func(hidden
 // mainSite writes what stands for a call in Main.
 func (r *rewriter) mainSite(w *textWriter, s *callSite, value func(hidden int) string) {
 	at := s.name
+	if s.function.Set {
+		r.setSite(w, s, value)
+		return
+	}
 	r.result(w, s, func(column, i int) {
 		null := "NULL::" + typeName(s.typeOf(column))
 		switch {
@@ -115,9 +143,42 @@ func (r *rewriter) mainSite(w *textWriter, s *callSite, value func(hidden int) s
 	r.alias(w, s)
 }
 
+// setSite writes what stands for a call that returns a set: its rows, taken out of an array for
+// each column. (PostgreSQL knows unnest(a, b, …) by no qualified name.) The subquery around
+// them lets the user's alias stand as it is.
+func (r *rewriter) setSite(w *textWriter, s *callSite, value func(hidden int) string) {
+	at := s.name
+	if s.table {
+		w.put(at, "SELECT * FROM ")
+	}
+	w.put(at, "(SELECT * FROM ROWS FROM (")
+	for i, c := range s.function.Columns {
+		if i > 0 {
+			w.put(at, ", ")
+		}
+		array := "NULL::" + typeName(c.Type) + "[]"
+		if r.plan.Explain == nil {
+			array = value(s.hidden+i) + "::" + typeName(c.Type) + "[]"
+		}
+		w.put(at, "pg_catalog.unnest(", array, ")")
+	}
+	w.put(at, ") AS ", sqltext.QuotedName(s.function.Name), "(")
+	for i, c := range s.function.Columns {
+		if i > 0 {
+			w.put(at, ", ")
+		}
+		w.put(at, sqltext.QuotedName(c.Name))
+	}
+	w.put(at, "))")
+	r.alias(w, s)
+}
+
 // probeSite writes what stands for a call in the probe: an expression of its type
 // that has all its arguments in it.
 func (r *rewriter) probeSite(w *textWriter, s *callSite) {
+	if s.table {
+		w.put(s.name, "SELECT * FROM ")
+	}
 	if s.form == formFrom && !s.lateral {
 		w.put(s.name, "LATERAL ") // as functions in FROM are
 	}
@@ -134,7 +195,9 @@ func (r *rewriter) probeSite(w *textWriter, s *callSite) {
 		r.resolved(w, s)
 		w.put(s.name, " THEN ", null, " END")
 	})
-	if s.form == formFrom {
+	if s.form == formFrom && s.given != nil && len(s.args) == 0 {
+		w.put(s.name, ")")
+	} else if s.form == formFrom {
 		w.put(s.name, " WHERE ")
 		r.resolved(w, s)
 		w.put(s.name, ")")
@@ -172,13 +235,15 @@ func (r *rewriter) alias(w *textWriter, s *callSite) {
 
 // resolved writes a condition with a call that PostgreSQL resolves as the proxy's.
 func (r *rewriter) resolved(w *textWriter, s *callSite) {
-	switch sig := signatureOf(s.function); {
+	switch sig, written := s.signature(); {
 	case s.given == nil:
 		// There is no function that these arguments could fit: not in pg_catalog
 		// either, which is where nobody else can have made one.
 		w.put(s.name, "pg_catalog.", sqltext.QuotedName(s.function.Name))
 		w.copy(span{r.tokens[s.open].Start, r.tokens[r.closing(s.open)].End})
-	case s.reordered():
+	case sig == nil && len(written) == 0:
+		w.put(s.name, "NULL")
+	case sig == nil, s.reordered(sig, written):
 		r.oneByOne(w, s)
 	default:
 		w.put(s.name, "pg_catalog.", sig.function, "(")
@@ -186,7 +251,7 @@ func (r *rewriter) resolved(w *textWriter, s *callSite) {
 			if i > 0 {
 				w.put(s.name, ", ")
 			}
-			w.copy(s.args[s.given[slot]])
+			w.copy(s.args[written[slot]])
 		}
 		w.put(s.name, ")")
 	}
@@ -196,10 +261,10 @@ func (r *rewriter) resolved(w *textWriter, s *callSite) {
 // reordered says whether the arguments cannot be given to the function of the
 // signature: it has them in another order, and a parameter that one of them only
 // passes on may get its type in another.
-func (s *callSite) reordered() bool {
+func (s *callSite) reordered(sig *signature, written []int) bool {
 	inOrder := true
-	for i, slot := range signatureOf(s.function).order {
-		inOrder = inOrder && s.given[slot] == i
+	for i, slot := range sig.order {
+		inOrder = inOrder && written[slot] == i
 	}
 	passed, computed := map[int32]bool{}, map[int32]bool{}
 	for _, value := range s.values {
@@ -222,13 +287,10 @@ func (r *rewriter) oneByOne(w *textWriter, s *callSite) {
 		if i > 0 {
 			w.put(s.name, " IS NULL AND ")
 		}
-		name, more := "int8up", ""
-		if s.function.Args[slices.Index(s.given, i)].Type == datum.Text {
-			name, more = "textcat", ", ''"
-		}
-		w.put(s.name, "pg_catalog.", name, "(")
+		by := single[s.function.Args[slices.Index(s.given, i)].Type]
+		w.put(s.name, "pg_catalog.", by.function, "(")
 		w.copy(arg)
-		w.put(s.name, more, ")")
+		w.put(s.name, by.more, ")")
 	}
 }
 
@@ -253,15 +315,18 @@ func (s *callSite) translate(message string) string {
 // function in the probe has found these.
 func (s *callSite) writtenTypes(function string, found []string) []string {
 	written := make([]string, len(s.args))
-	sig := signatureOf(s.function)
-	for slot, i := range s.given {
-		t := s.function.Args[slot].Type
-		written[i] = t.String() // if it was resolved by itself, and not refused
-		if function == "int8up" && t == datum.Int8 || function == "textcat" && t == datum.Text {
+	sig, arguments := s.signature()
+	for slot, i := range arguments {
+		t := s.function.Args[slices.Index(s.given, i)].Type
+		switch {
+		case sig != nil && function == sig.function:
+			if at := slices.Index(sig.order, slot); at < len(found) {
+				written[i] = found[at]
+			}
+		case function == single[t].function:
 			written[i] = found[0]
-		}
-		if at := slices.Index(sig.order, slot); function == sig.function && at < len(found) {
-			written[i] = found[at]
+		default: // it was resolved by itself, and not refused
+			written[i] = s.typeOfValue(s.values[i], t)
 		}
 	}
 	for i, name := range s.names {
@@ -270,6 +335,17 @@ func (s *callSite) writtenTypes(function string, found []string) []string {
 		}
 	}
 	return written
+}
+
+// typeOfValue is the type of an argument as messages name it, as far as it can be known here; else
+// that which it turned into.
+func (s *callSite) typeOfValue(value *pg_query.Node, to datum.Type) string {
+	c := &expr.Compiler{At: func(int32) int { return 0 }, Params: expr.NewParams(s.declared)}
+	e, err := c.Expr(value)
+	if err != nil {
+		return to.String()
+	}
+	return expr.DisplayName(e.Type())
 }
 
 func typeName(t datum.Type) string { return "pg_catalog." + t.TypName() }
@@ -281,10 +357,16 @@ func (r *rewriter) arguments() Text {
 	separator := ""
 	for _, s := range r.once {
 		for slot := range s.function.Args {
+			if s.leavesOut(slot) {
+				continue
+			}
 			w.put(s.name, separator)
 			separator = ", "
 			r.cast(w, s, slot)
 		}
+	}
+	if separator == "" {
+		w.put(r.span.start, "NULL") // so that there is a row to see
 	}
 	r.guardConditions(w)
 	t := r.finish(w)

@@ -1,6 +1,8 @@
 package tree
 
 import (
+	"slices"
+
 	pg_query "github.com/pganalyze/pg_query_go/v5"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
@@ -34,13 +36,31 @@ func Calls(m Message) []*pg_query.FuncCall {
 	return calls
 }
 
-// NodesWithCalls are the nodes of a tree that have calls of the proxy's in them.
-func NodesWithCalls(n *pg_query.Node) map[*pg_query.Node]bool {
+// Singles are the calls below m of functions that return one row, and Sets those of
+// functions that return any number of rows, which change nothing.
+func Singles(m Message) []*pg_query.FuncCall {
+	return slices.DeleteFunc(Calls(m), IsSet)
+}
+
+// Sets is the rest of Calls.
+func Sets(m Message) []*pg_query.FuncCall {
+	return slices.DeleteFunc(Calls(m), func(n *pg_query.FuncCall) bool { return !IsSet(n) })
+}
+
+// IsSet says whether a call is one of Sets.
+func IsSet(n *pg_query.FuncCall) bool {
+	f, ok := Function(n)
+	return ok && f.Set
+}
+
+// NodesWithSingles are the nodes of a tree that have such calls in them.
+func NodesWithSingles(n *pg_query.Node) map[*pg_query.Node]bool {
 	holds := map[*pg_query.Node]bool{}
 	var mark func(m protoreflect.Message) bool
 	mark = func(m protoreflect.Message) (found bool) {
 		if fn, ok := m.Interface().(*pg_query.FuncCall); ok {
-			_, found = Function(fn)
+			f, ok := Function(fn)
+			found = ok && !f.Set
 		}
 		eachBelow(m, func(below protoreflect.Message) { found = mark(below) || found })
 		if node, ok := m.Interface().(*pg_query.Node); ok && found {
@@ -81,6 +101,15 @@ func SubscriptOfCall(n *pg_query.A_Indirection) *pg_query.Node {
 	}
 	if indices := n.Indirection[0].GetAIndices(); indices != nil && !indices.IsSlice {
 		return indices.Uidx
+	}
+	return nil
+}
+
+// FromSet is the call of a FROM item that is one of a function that returns a set; nil for
+// any other.
+func FromSet(n *pg_query.RangeFunction) *pg_query.FuncCall {
+	if call := FromFunction(n); IsSet(call) {
+		return call
 	}
 	return nil
 }

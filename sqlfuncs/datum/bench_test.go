@@ -2,7 +2,6 @@ package datum
 
 import (
 	"testing"
-	"time"
 )
 
 // BenchmarkEncode writes the values of a granted lock as a row has them.
@@ -15,7 +14,7 @@ func BenchmarkEncode(b *testing.B) {
 		for b.Loop() {
 			buf = buf[:0]
 			for i, t := range types {
-				buf = AppendText(buf, t, row[i], time.UTC)
+				buf = AppendText(buf, t, row[i], nil)
 			}
 		}
 	})

@@ -66,6 +66,8 @@ const (
 	JSONB       Type = 3802
 	TextArray   Type = 1009
 	NameArray   Type = 1003
+
+	VarcharArray Type = 1015
 )
 
 // info is what pg_type says of a type: the name that format_type prints, the
@@ -101,6 +103,8 @@ var types = map[Type]info{
 	JSONB:       {"jsonb", "jsonb", -1},
 	TextArray:   {"text[]", "_text", -1},
 	NameArray:   {"name[]", "_name", -1},
+
+	VarcharArray: {"character varying[]", "_varchar", -1},
 }
 
 // byName is keyed by the internal name, which is what the parser's type names

@@ -28,7 +28,7 @@ func TestParse(t *testing.T) {
 		{Date, "2026-01-01", "0A000"},
 	} {
 		d, err := Parse(test.t, test.in)
-		got := string(AppendText(nil, test.t, d, time.UTC))
+		got := string(AppendText(nil, test.t, d, nil))
 		if err != nil {
 			got = string(pgerr.From(err).Code)
 		}
@@ -99,8 +99,40 @@ func TestTimestampZones(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := string(AppendText(nil, Timestamptz, d, location)); got != want {
+		if got := string(AppendText(nil, Timestamptz, d, &TimeForm{Zone: location})); got != want {
 			t.Errorf("%s: got %s, want %s", zone, got, want)
+		}
+	}
+}
+
+// TestDateStyles is what PostgreSQL 15 prints.
+func TestDateStyles(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kathmandu, err := time.LoadLocation("Asia/Kathmandu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := OfTime(time.Date(2026, 7, 3, 12, 5, 0, 500000000, time.UTC))
+	for _, test := range []struct {
+		style, want string
+		zone        *time.Location
+	}{
+		{"ISO, MDY", "2026-07-03 14:05:00.5+02", berlin},
+		{"SQL, MDY", "07/03/2026 14:05:00.5 CEST", berlin},
+		{"SQL, DMY", "03/07/2026 14:05:00.5 CEST", berlin},
+		{"SQL, YMD", "07/03/2026 14:05:00.5 CEST", berlin},
+		{"German, DMY", "03.07.2026 14:05:00.5 CEST", berlin},
+		{"Postgres, MDY", "Fri Jul 03 14:05:00.5 2026 CEST", berlin},
+		{"Postgres, DMY", "Fri 03 Jul 14:05:00.5 2026 CEST", berlin},
+		{"Postgres, MDY", "Fri Jul 03 17:50:00.5 2026 +0545", kathmandu},
+		{"SQL, MDY", "07/03/2026 12:05:00.5 UTC", time.UTC},
+	} {
+		form := NewTimeForm(test.zone, test.style)
+		if got := string(AppendText(nil, Timestamptz, d, &form)); got != test.want {
+			t.Errorf("%s: %s, want %s", test.style, got, test.want)
 		}
 	}
 }

@@ -35,6 +35,10 @@ func Parse(t Type, s string) (Datum, error) {
 		return parseNumeric(s)
 	case UUID:
 		return parseUUID(s)
+	case TextArray, VarcharArray:
+		return parseTextArray(s)
+	case Void: // whatever it says
+		return Datum{}, nil
 	}
 	return Datum{}, unsupported(t)
 }
@@ -42,7 +46,7 @@ func Parse(t Type, s string) (Datum, error) {
 // Supported says whether values of the type can be read and written here.
 func Supported(t Type) bool {
 	switch t {
-	case Int2, Int4, Int8, OID, Bool, Char, Name, Text, Varchar, Bpchar, Unknown, Numeric, UUID:
+	case Int2, Int4, Int8, OID, Bool, Char, Name, Text, Varchar, Bpchar, Unknown, Numeric, UUID, TextArray, VarcharArray:
 		return true
 	}
 	return false
@@ -139,7 +143,7 @@ func ParseBinary(t Type, b []byte, param int) (Datum, error) {
 	if t == Numeric {
 		return Datum{}, unsupported(t)
 	}
-	if !Supported(t) {
+	if !Supported(t) || t == TextArray || t == VarcharArray {
 		return textByCodec(t, b, param)
 	}
 	if (t == Bool || t == Char) && len(b) == 0 {

@@ -22,9 +22,9 @@ func OfTime(t time.Time) Datum { return OfInt(t.Sub(epoch).Microseconds()) }
 // Time reads a timestamptz.
 func (d Datum) Time() time.Time { return epoch.Add(time.Duration(d.Int) * time.Microsecond) }
 
-// AppendText appends the text form of a value that is not NULL to dst. zone is
-// the session's TimeZone; only timestamptz looks at it.
-func AppendText(dst []byte, t Type, d Datum, zone *time.Location) []byte {
+// AppendText appends the text form of a value that is not NULL to dst. form is
+// the session's; only timestamptz looks at it.
+func AppendText(dst []byte, t Type, d Datum, form *TimeForm) []byte {
 	switch t {
 	case Bool:
 		if d.Int != 0 {
@@ -34,25 +34,11 @@ func AppendText(dst []byte, t Type, d Datum, zone *time.Location) []byte {
 	case Int2, Int4, Int8, OID:
 		return strconv.AppendInt(dst, d.Int, 10)
 	case Timestamptz:
-		return appendTimestamptz(dst, d.Time().In(zone))
+		return form.append(dst, d.Time())
 	case Void:
 		return dst
 	}
 	return append(dst, d.Str...)
-}
-
-// appendTimestamptz writes the ISO style: no trailing zeros in the fraction, and
-// an offset as short as it can be.
-func appendTimestamptz(dst []byte, t time.Time) []byte {
-	dst = t.AppendFormat(dst, "2006-01-02 15:04:05.999999")
-	_, offset := t.Zone()
-	switch {
-	case offset%3600 == 0:
-		return t.AppendFormat(dst, "-07")
-	case offset%60 == 0:
-		return t.AppendFormat(dst, "-07:00")
-	}
-	return t.AppendFormat(dst, "-07:00:00")
 }
 
 // JSONBVersion is the first byte of jsonb's binary form.
@@ -134,7 +120,7 @@ func appendByCodec(dst []byte, t Type, text string) ([]byte, error) {
 	if !ok || !typ.Codec.FormatSupported(pgtype.BinaryFormatCode) {
 		return nil, noBinaryForm(t)
 	}
-	if items, first, ok := cutBound(text); ok {
+	if items, first, ok := CutBound(text); ok {
 		start := len(dst)
 		out, err := appendByCodec(dst, t, items)
 		if err == nil {
@@ -166,18 +152,6 @@ func codecArray(t *pgtype.Type) (*pgtype.ArrayCodec, bool) {
 	}
 	codec, ok := t.Codec.(*pgtype.ArrayCodec)
 	return codec, ok
-}
-
-// cutBound takes the bounds off an array of one dimension that does not begin at 1, such
-// as [0:1]={a,b}: pgtype forgets them.
-func cutBound(text string) (items string, first int64, ok bool) {
-	bounds, items, ok := strings.Cut(text, "]=")
-	if !ok || !strings.HasPrefix(bounds, "[") {
-		return text, 1, false
-	}
-	lower, _, _ := strings.Cut(bounds[1:], ":")
-	first, err := strconv.ParseInt(lower, 10, 32)
-	return items, first, err == nil
 }
 
 // textByCodec is its opposite, for the parameters of such answers.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"time"
 )
@@ -10,6 +11,7 @@ func contests() []contest {
 	all := make([]contest, 0, 32)
 	all = append(all, lockContests()...)
 	all = append(all, storeContests()...)
+	all = append(all, handOverContests()...)
 	all = append(all, relayContests()...)
 	all = append(all, sizeContests()...)
 	return append(all, restartContests()...)
@@ -74,6 +76,27 @@ func storeContests() []contest {
 			},
 		},
 	}
+}
+
+// handOverContests are about one lock that eight clients want.
+func handOverContests() []contest {
+	var all []contest
+	for _, percentile := range []int{50, 99} {
+		drive := func(join func(context.Context, *server) (contender, error)) driver {
+			return handOver{percentile, join}.drive
+		}
+		all = append(all, contest{
+			name: fmt.Sprintf("handover/p%d", percentile), unit: "µs", smaller: true, rounds: 3,
+			contestants: []contestant{
+				{name: "proxy, in memory", at: proxyMemory, drive: drive(joinLine)},
+				{name: "proxy, in Redis", at: proxyRedis, drive: drive(joinLine)},
+				{name: "pg_advisory_lock", at: postgres, drive: drive(joinAdvisory)},
+				{name: "SET NX PX, told of releases (as Redisson)", at: redis, drive: drive(joinTold)},
+				{name: "SET NX PX, asked every 100 ms (as redis-py)", at: redis, drive: drive(joinPolling)},
+			},
+		})
+	}
+	return all
 }
 
 // relayContests are about what is PostgreSQL's and goes through.

@@ -79,14 +79,14 @@ func setAndDelete(ctx context.Context, _ *lab, client *goredis.Client) (pair, er
 // ownScripts are the scripts of the proxy, with what the proxy would send.
 func ownScripts(ctx context.Context, l *lab, client *goredis.Client) (pair, error) {
 	texts := map[string]string{}
-	for _, name := range []string{"prelude", "acquire", "release"} {
+	for _, name := range []string{"prelude", "queue", "acquire", "release"} {
 		text, err := os.ReadFile(filepath.Join(l.root, "backend/redis/lua", name+".lua"))
 		if err != nil {
 			return nil, err
 		}
 		texts[name] = string(text)
 	}
-	acquire, release := goredis.NewScript(texts["prelude"]+texts["acquire"]), goredis.NewScript(texts["prelude"]+texts["release"])
+	acquire, release := goredis.NewScript(texts["prelude"]+texts["queue"]+texts["acquire"]), goredis.NewScript(texts["prelude"]+texts["queue"]+texts["release"])
 	if err := firstOf(acquire.Load(ctx, client).Err(), release.Load(ctx, client).Err()); err != nil {
 		return nil, err
 	}
@@ -99,11 +99,11 @@ func ownScripts(ctx context.Context, l *lab, client *goredis.Client) (pair, erro
 		keys := []string{"bench:lock:{default:postgres:main:" + key + "}"}
 		until := strconv.FormatInt(time.Now().Add(time.Second).UnixMicro(), 10)
 		taking, freeing := strconv.FormatUint(rand.Uint64(), 36), strconv.FormatUint(rand.Uint64(), 36)
-		taken, err := acquire.EvalSha(ctx, conn, keys, taking, until, "0", ttl, retention, "0", "0", judged, ttl).StringSlice()
+		taken, err := acquire.EvalSha(ctx, conn, keys, taking, until, "0", ttl, retention, "0", "0", judged, ttl, benchUser, "0", "0").StringSlice()
 		if err != nil || taken[0] != "GRANTED" {
 			return fmt.Errorf("acquire: %q %w", taken, err)
 		}
-		freed, err := release.EvalSha(ctx, conn, keys, freeing, until, "0", taken[2], ttl, taking).StringSlice()
+		freed, err := release.EvalSha(ctx, conn, keys, freeing, until, "0", taken[2], ttl, benchUser, "0", taking).StringSlice()
 		if err != nil || freed[0] != "YES" {
 			return fmt.Errorf("release: %q %w", freed, err)
 		}

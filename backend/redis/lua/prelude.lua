@@ -12,6 +12,9 @@
 --
 -- The field x of a lock, a pool or a beat seals it: an export has told what it is, or an import is not
 -- complete. Calls are SEALED then and change nothing; on a sealed beat's master nothing new is made.
+--
+-- Scripts of locks have queue.lua after this one. Whoever ends a lease of a lock with a field qn offers it then to those
+-- who wait: see offer there.
 
 local key, nonce, not_after, copied = KEYS[1], ARGV[1], ARGV[2], ARGV[3] == '1'
 local record = '!' .. nonce
@@ -46,8 +49,13 @@ end
 -- '-3' or '07' would be any number at all.
 local function plain(text) return text == '0' or string.find(text, '^[1-9]%d*$') and not less('9223372036854775807', text) end
 
--- strange tells whether a pool has values that no script of ours writes.
-local function strange(units, seq) return units and not (plain(units) and plain(seq)) end
+-- strange tells whether a pool has values that no script of ours writes. capacity is '' or not given if it is unknown.
+local function strange(units, seq, capacity)
+    return units and not (plain(units) and plain(seq) and ((capacity or '') == '' or plain(capacity)))
+end
+
+-- matches tells whether a pool that is not there may be made, see claim.lua.
+local function matches(making, seq) return making == '*' or making == seq end
 
 local function words(text)
     local list = {}
@@ -84,15 +92,19 @@ local function lease(last, retention, longest)
     return left > 0
 end
 
+-- proves tells whether somebody who shows a token and says to be a user holds a lease, if it runs. A lease of nobody
+-- is everybody's: the version that granted it kept no holders.
+local function proves(token, user, last, holder) return token == last and (not holder or holder == user) end
+
 -- free ends a lease. Without r no step of the clock makes it a live one again.
 local function free(retention)
     redis.call('PEXPIRE', key, retention)
-    redis.call('HDEL', key, 'r')
+    redis.call('HDEL', key, 'r', 'u', 'a')
 end
 
--- keep makes a hash that holds notes only, no lock and no pool, go away by itself.
+-- keep makes a hash that holds notes only, no lock, no pool and none that was dropped, go away by itself.
 local function keep()
-    if redis.call('PTTL', key) == -1 and redis.call('HEXISTS', key, 'n') == 0 and redis.call('HEXISTS', key, 't') == 0 then
+    if redis.call('PTTL', key) == -1 and redis.call('HEXISTS', key, 'gen') == 0 and redis.call('HEXISTS', key, 'n') == 0 and redis.call('HEXISTS', key, 't') == 0 then
         redis.call('PEXPIRE', key, digits(math.max(tonumber(not_after) - tonumber(now), 0) / 1000 + ORPHAN_US / 1000))
     end
 end
@@ -132,7 +144,7 @@ end
 -- a record that has grown a few that nobody came for.
 local function forget(from)
     for i = from, #ARGV do redis.call('HDEL', key, '!' .. ARGV[i]) end
-    if redis.call('HLEN', key) <= 16 then return end
+    if redis.call('HLEN', key) <= 16 or redis.call('HEXISTS', key, 'qn') == 1 then return end -- a line is no orphans
     local sample = redis.call('HRANDFIELD', key, 4, 'WITHVALUES')
     for i = 1, #sample, 2 do
         if string.sub(sample[i], 1, 1) == '!' and sample[i] ~= record then

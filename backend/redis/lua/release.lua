@@ -1,7 +1,7 @@
--- release: token, the longest lease in ms, answered nonces...
+-- release: token, the longest lease in ms, user, server microseconds before which nothing is offered, answered nonces...
 -- -> YES token | NO token | STRANGE value | SEALED | LATE | GIVENUP
-local token, longest = ARGV[4], ARGV[5]
-local fields = try('HMGET', key, 't', 'r', record, 'x')
+local token, longest, user, earliest = ARGV[4], ARGV[5], ARGV[6], ARGV[7]
+local fields = try('HMGET', key, 't', 'r', record, 'x', 'u', 'qn')
 if fields.err then return fields end -- the key is somebody else's
 local last, retention, answer = fields[1] or '0', fields[2], fields[3]
 if answer then
@@ -14,11 +14,12 @@ if fields[4] then return decline('SEALED') end
 
 local held, odd = lease(last, retention, longest)
 if odd then return decline('STRANGE', odd) end
-if not (token == last and held) then return decline('NO', last) end
+if not (proves(token, user, last, fields[5]) and held) then return decline('NO', last) end
 -- The write of nothing first: no write after it is refused, so a lock can be released when there is no memory.
 local refused = refusal()
 if refused then return refused end
 free(retention)
 redis.call('HSET', key, record, not_after .. ' YES')
-forget(6)
+forget(8)
+if fields[6] then line().offer(earliest) end
 return {'YES', now, last}

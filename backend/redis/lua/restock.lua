@@ -1,11 +1,11 @@
 -- restock: n, known gen, known seq, what was judged, answered nonces...
--- -> RESTOCKED remaining gen seq | NOPOOL | OVERFLOW | LOST | JUDGE | NOBEAT | STRANGE units seq | SEALED | LATE | GIVENUP
+-- -> RESTOCKED remaining gen seq | NOPOOL seq gen | OVERFLOW | LOST | JUDGE | NOBEAT | STRANGE units seq | SEALED | LATE | GIVENUP
 local n, known_gen, known_seq, judged = ARGV[4], ARGV[5], ARGV[6], ARGV[7]
 local fields = try('HMGET', key, 'n', 'gen', 'seq', record, 'x')
 if fields.err then return fields end -- the key is somebody else's
 local units, gen, seq, answer = fields[1], fields[2] or '', fields[3] or '0', fields[4]
 if strange(units, seq) then return refusal() or {'STRANGE', now, units, seq} end
-if known_gen ~= '' and (not units or gen ~= known_gen or less(seq, known_seq)) then return refusal() or {'LOST', now} end
+if known_gen ~= '' and (gen ~= known_gen or less(seq, known_seq)) then return refusal() or {'LOST', now} end
 if answer then
     local said = words(answer)
     if said[2] == 'x' then return {'GIVENUP', now} end
@@ -17,7 +17,7 @@ if fields[5] then return decline('SEALED') end
 if not units then
     local not_yet = unjudged(judged) -- a pool that is gone with everything else is not one that never was
     if not_yet then return not_yet end
-    return decline('NOPOOL')
+    return decline('NOPOOL', seq, gen)
 end
 local refused = first('HINCRBY', key, 'n', n)
 if refused then

@@ -1459,6 +1459,9 @@ SELECT p.oid::regprocedure, p.oid::regproc, pg_get_function_arguments(p.oid), pg
 -- the functions, in schema public
 SELECT p.proname, p.proretset, p.prorettype, p.proargtypes, p.proallargtypes, p.proargmodes, p.proargnames, p.pronargs, p.provolatile, p.prokind, p.prorettype::regtype FROM pg_proc p WHERE p.pronamespace = 2200 ORDER BY 1
 
+-- the product's functions as they are declared, default values too
+SELECT p.proname, p.pronargdefaults, p.proargdefaults IS NULL, pg_get_function_arguments(p.oid), pg_get_function_identity_arguments(p.oid), pg_get_function_result(p.oid) FROM pg_proc p WHERE p.pronamespace = 2200 ORDER BY 1
+
 -- psql 15.18, \df raisin*
 SELECT n.nspname as "Schema", p.proname as "Name", pg_catalog.pg_get_function_result(p.oid) as "Result data type", pg_catalog.pg_get_function_arguments(p.oid) as "Argument data types",
  CASE p.prokind WHEN 'a' THEN 'agg' WHEN 'w' THEN 'window' WHEN 'p' THEN 'proc' ELSE 'func' END as "Type"

@@ -70,7 +70,7 @@ func take(ctx context.Context, store *inprocess.Store, scope backend.Scope, i, l
 		_, err := store.Claim(ctx, scope, fmt.Sprintf("seats:%08d", i-locks), 1, 100)
 		return err
 	}
-	grant, err := store.Acquire(ctx, scope, fmt.Sprintf("event:%08d", i), ttl)
+	grant, err := store.Acquire(ctx, scope, fmt.Sprintf("event:%08d", i), backend.Request{TTL: ttl})
 	if err == nil && !grant.Acquired {
 		err = fmt.Errorf("lock %d is taken", i)
 	}

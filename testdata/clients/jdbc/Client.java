@@ -41,6 +41,8 @@ public class Client {
             System.out.println("select: " + one("SELECT 1")[0]);
         } else if (args.length > 0 && args[0].equals("mixed")) {
             mixed();
+        } else if (args.length > 0 && args[0].equals("relations")) {
+            relations();
         } else {
             scenario();
         }
@@ -180,6 +182,31 @@ public class Client {
             st.execute("DROP SCHEMA jdbc CASCADE");
         }
         conn.commit();
+        System.out.println("done");
+    }
+
+    static void relations() throws SQLException {
+        one("SELECT raisin_lock_acquire('rel:1', 60000), raisin_lock_acquire('rel:2', 60000), raisin_inventory_claim('rel:p', 2, 10)");
+        List<Object[]> found = new ArrayList<>();
+        List<Object[]> since = new ArrayList<>();
+        try (PreparedStatement locks = conn.prepareStatement("SELECT key, kind, waiters FROM raisin_locks(?) WHERE holder = ? ORDER BY key");
+                PreparedStatement times = conn.prepareStatement("SELECT acquired_at FROM raisin_locks(?)")) {
+            for (int i = 0; i < 7; i++) { // then it is named, and its results are binary
+                found = rows(locks, "rel:", env("PGUSER", ""));
+                since = rows(times, "rel:1");
+            }
+        }
+        for (Object[] row : found) {
+            System.out.println("lock: " + row[0] + " " + row[1] + " " + (Long) row[2]);
+        }
+        long age = System.currentTimeMillis() - ((java.sql.Timestamp) since.get(0)[0]).getTime();
+        want(Math.abs(age) < 600000, "acquired_at " + since.get(0)[0]);
+        System.out.println("since: t");
+        Object[] pool = one("SELECT * FROM raisin_inventory_pools(?)", "rel:");
+        System.out.println("pool: " + pool[0] + " " + pool[1] + " " + pool[2] + " " + pool[3]);
+        System.out.println("count: " + one("SELECT count(*) FROM raisin_locks(?)", "rel:")[0]);
+        System.out.println("wrapped: " + one("SELECT key FROM (SELECT * FROM raisin_locks('rel:')) AS virtual_table ORDER BY key LIMIT 1")[0]);
+        System.out.println("too many: " + failure("SELECT * FROM raisin_locks(?, 1)", "rel:"));
         System.out.println("done");
     }
 

@@ -153,6 +153,23 @@ async function mixed() {
   console.log('done');
 }
 
+async function relations() {
+  await client.query("SELECT raisin_lock_acquire('rel:1', 60000), raisin_lock_acquire('rel:2', 60000), raisin_inventory_claim('rel:p', 2, 10)");
+  const locks = { name: 'locks', text: 'SELECT key, kind, waiters FROM raisin_locks($1) WHERE holder = $2 ORDER BY key' };
+  for (const r of (await client.query({ ...locks, values: ['rel:', client.user] })).rows) {
+    console.log('lock:', r.key, r.kind, String(bigint(r.waiters)));
+  }
+  const since = await scalar('SELECT acquired_at FROM raisin_locks($1)', ['rel:1']);
+  assert.ok(since instanceof Date && Math.abs(since - Date.now()) < 600000);
+  console.log('since: t');
+  const { fields, ...pool } = await row('SELECT * FROM raisin_inventory_pools($1)', ['rel:']);
+  console.log('pool:', ...Object.values(pool));
+  console.log('count:', String(bigint(await scalar('SELECT count(*) FROM raisin_locks($1)', ['rel:']))));
+  console.log('wrapped:', await scalar("SELECT key FROM (SELECT * FROM raisin_locks('rel:')) AS virtual_table ORDER BY key LIMIT 1"));
+  console.log('too many:', await failure('SELECT * FROM raisin_locks($1, 1)', ['rel:']));
+  console.log('done');
+}
+
 // One connection for each line of the input, which has the PG* variables; node-postgres reads no files that they name.
 async function logins() {
   for (const [i, line] of fs.readFileSync(0, 'utf8').trimEnd().split('\n').entries()) {
@@ -181,7 +198,7 @@ async function logins() {
 async function main() {
   if (process.argv[2] === 'logins') return logins();
   await client.connect();
-  await ({ anonymous, mixed }[process.argv[2]] ?? scenario)();
+  await ({ anonymous, mixed, relations }[process.argv[2]] ?? scenario)();
   await client.end();
 }
 

@@ -88,7 +88,24 @@ anonymous() {
 	SQL
 }
 
+relations() {
+	session <<-'SQL' >/dev/null
+		SELECT raisin_lock_acquire('rel:1', 60000), raisin_lock_acquire('rel:2', 60000), raisin_inventory_claim('rel:p', 2, 10)
+	SQL
+	session <<-SQL | tr '|' ' ' | labels 'lock: ' 'lock: ' 'since: ' 'pool: ' 'count: ' 'wrapped: ' 'too many: ' |
+		SELECT key, kind, waiters FROM raisin_locks('rel:') WHERE holder = '$PGUSER' ORDER BY key
+		SELECT acquired_at FROM raisin_locks('rel:1')
+		SELECT * FROM raisin_inventory_pools('rel:')
+		SELECT count(*) FROM raisin_locks('rel:')
+		SELECT key FROM (SELECT * FROM raisin_locks('rel:')) AS virtual_table ORDER BY key LIMIT 1
+		SELECT * FROM raisin_locks('rel:', 1)
+	SQL
+		sed -e "s/^since: $(date +%Y)-[-0-9]* [:0-9.]*$/since: t/"
+	echo done
+}
+
 case ${1-} in
 anonymous) anonymous ;;
+relations) relations ;;
 *) scenario | judge ;;
 esac

@@ -36,6 +36,8 @@ func main() {
 		anonymous(ctx, conn)
 	case len(os.Args) > 1 && os.Args[1] == "mixed":
 		mixed(ctx, conn)
+	case len(os.Args) > 1 && os.Args[1] == "relations":
+		relations(ctx, conn)
 	default:
 		scenario(ctx, conn)
 	}
@@ -188,6 +190,24 @@ func mixed(ctx context.Context, conn *pgx.Conn) {
 	fmt.Println("orders:", values(ctx, conn, "SELECT count(*) FROM orders")[0])
 	_, err = conn.Exec(ctx, "DROP SCHEMA pgx CASCADE")
 	check(err)
+	fmt.Println("done")
+}
+
+func relations(ctx context.Context, conn *pgx.Conn) {
+	values(ctx, conn, "SELECT raisin_lock_acquire('rel:1', 60000), raisin_lock_acquire('rel:2', 60000), raisin_inventory_claim('rel:p', 2, 10)")
+	for _, row := range all(ctx, conn, "SELECT key, kind, waiters FROM raisin_locks($1) WHERE holder = $2 ORDER BY key", "rel:", conn.Config().User) {
+		fmt.Println("lock:", row[0], row[1], row[2].(int64))
+	}
+	for _, mode := range []pgx.QueryExecMode{pgx.QueryExecModeSimpleProtocol, pgx.QueryExecModeCacheStatement} { // text, and binary
+		since, isTime := values(ctx, conn, "SELECT acquired_at FROM raisin_locks($1)", mode, "rel:1")[0].(time.Time)
+		want(isTime && time.Since(since).Abs() < 10*time.Minute, "acquired_at %v", since)
+	}
+	fmt.Println("since: t")
+	fmt.Println(append([]any{"pool:"}, values(ctx, conn, "SELECT * FROM raisin_inventory_pools($1)", "rel:")...)...)
+	fmt.Println("count:", values(ctx, conn, "SELECT count(*) FROM raisin_locks($1)", "rel:")[0])
+	fmt.Println("wrapped:", values(ctx, conn, "SELECT key FROM (SELECT * FROM raisin_locks('rel:')) AS virtual_table ORDER BY key LIMIT 1")[0])
+	_, err := conn.Exec(ctx, "SELECT * FROM raisin_locks($1, 1)", "rel:")
+	fmt.Println("too many:", sqlState(err))
 	fmt.Println("done")
 }
 

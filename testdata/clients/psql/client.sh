@@ -180,6 +180,23 @@ meta() {
 		timeout --foreground 30 psql -X -q -A -t | sed 3q | tr '\n' ' ' | grep -qx '99 98 97 ' && echo 'watch: ok'
 }
 
+relations() {
+	run 2>/dev/null <<-'SQL'
+		SELECT raisin_lock_acquire('rel:1', 60000), raisin_lock_acquire('rel:2', 60000), raisin_inventory_claim('rel:p', 2, 10) \g /dev/null
+		\pset fieldsep ' '
+		PREPARE locks AS SELECT 'lock:', key, kind, waiters FROM raisin_locks($1) WHERE holder = $2 ORDER BY key;
+		EXECUTE locks('rel:', :'USER');
+		SELECT acquired_at AS since FROM raisin_locks('rel:1') \gset
+		\echo since: :since
+		SELECT 'pool:', p.* FROM raisin_inventory_pools('rel:') AS p;
+		SELECT 'count:', count(*) FROM raisin_locks('rel:');
+		SELECT 'wrapped:', key FROM (SELECT * FROM raisin_locks('rel:')) AS virtual_table ORDER BY key LIMIT 1;
+		SELECT * FROM raisin_locks('rel:', 1);
+		\echo too many: :SQLSTATE
+		\echo done
+	SQL
+}
+
 # psql has the text of a refused connection, but no SQLSTATE of it.
 logins() (
 	tab=$(printf '\t')
@@ -199,5 +216,6 @@ logins) logins ;;
 anonymous) anonymous ;;
 mixed) mixed ;;
 meta) meta ;;
+relations) relations | sed -e "s/^since: $(date -u +%Y)-[-0-9]* [:0-9.]*[-+][0-9]*$/since: t/" ;;
 *) scenario | judge ;;
 esac

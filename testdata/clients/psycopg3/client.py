@@ -36,6 +36,11 @@ def main():
         conn.close()
         return
 
+    if sys.argv[1:] == ["relations"]:
+        relations(conn, row, failure)
+        conn.close()
+        return
+
     key = "seat:psycopg3"
     acquired, got, token, expires = row("SELECT * FROM raisin_lock_acquire(%s, %s)", (key, 5000), binary=True)
     assert got == key and type(token) is int and token > 2**50, (got, token)
@@ -145,6 +150,24 @@ def mixed(conn, row, failure):
     print("orders:", row("SELECT count(*) FROM orders")[0])
     conn.execute("DROP SCHEMA psycopg3 CASCADE")
     conn.commit()
+    print("done")
+
+
+def relations(conn, row, failure):
+    row("SELECT raisin_lock_acquire('rel:1', 60000), raisin_lock_acquire('rel:2', 60000), raisin_inventory_claim('rel:p', 2, 10)")
+    held = "SELECT key, kind, waiters FROM raisin_locks(%s) WHERE holder = %s ORDER BY key"
+    for binary in (True, False):
+        locks = conn.execute(held, ("rel:", conn.info.user), prepare=True, binary=binary).fetchall()
+    for key, kind, waiters in locks:
+        print("lock:", key, kind, waiters)
+    for binary in (True, False):
+        (since,) = row("SELECT acquired_at FROM raisin_locks(%s)", ("rel:1",), binary=binary)
+        assert abs(since.timestamp() - time.time()) < 600, since
+    print("since:", letter(since.tzinfo is not None))
+    print("pool:", *row("SELECT * FROM raisin_inventory_pools(%s)", ("rel:",), binary=True))
+    print("count:", *row("SELECT count(*) FROM raisin_locks(%s)", ("rel:",)))
+    print("wrapped:", *row("SELECT key FROM (SELECT * FROM raisin_locks('rel:')) AS virtual_table ORDER BY key LIMIT 1"))
+    print("too many:", failure("SELECT * FROM raisin_locks(%s, 1)", ("rel:",)))
     print("done")
 
 

@@ -1,8 +1,7 @@
-package sqlfuncs
+package redis
 
 import (
 	"container/heap"
-	"context"
 	"errors"
 	"hash/maphash"
 	"maps"
@@ -10,19 +9,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jeroenrinzema/psql-wire/codes"
-
 	"raisinproxy/backend"
-	"raisinproxy/sqlfuncs/pgerr"
 )
 
-// leaseCount is a backend that knows how many live leases each user took through it. They
-// count from before the backend is asked, so that many at once do not pass the limit, and
+// leaseCount knows how many live leases each user took through a Store. They
+// count from before Redis is asked, so that many at once do not pass the limit, and
 // until they are released or over by this process's own clock. It is safe for concurrent
 // use.
 type leaseCount struct {
-	backend.Backend
-
 	limit int
 	seed  maphash.Seed
 
@@ -44,6 +38,7 @@ type leaseUser struct {
 type heldLease struct {
 	user  *leaseUser
 	id    uint64
+	token int64 // 0: it is not known whether it was granted
 	until time.Time
 	at    int // its place in leaseEnds
 }
@@ -58,15 +53,12 @@ const (
 	maxMovedLeases = 4096
 )
 
-func newLeaseCount(b backend.Backend, limit int) *leaseCount {
+func newLeaseCount(limit int) *leaseCount {
 	return &leaseCount{
-		Backend: b, limit: limit, seed: maphash.MakeSeed(),
+		limit: limit, seed: maphash.MakeSeed(),
 		users: map[string]*leaseUser{}, held: map[uint64]*heldLease{},
 	}
 }
-
-// Immediate is that of the backend.
-func (c *leaseCount) Immediate() bool { return immediate(c.Backend) }
 
 // idOf stands for a key: not the text of it, which is the caller's.
 func (c *leaseCount) idOf(scope backend.Scope, key string) uint64 {
@@ -79,15 +71,15 @@ func (c *leaseCount) idOf(scope backend.Scope, key string) uint64 {
 	return h.Sum64()
 }
 
-// acquireFor is Acquire for a user, or 53400.
-func (c *leaseCount) acquireFor(ctx context.Context, user string, scope backend.Scope, key string, ttl time.Duration) (backend.Grant, error) {
-	u, ok := c.begin(user)
+// counted is an acquire that counts for a user: acquire makes it. It fails with
+// backend.ErrTooManyLeases.
+func (c *leaseCount) counted(scope backend.Scope, key string, r backend.Request, acquire func() (backend.Grant, error)) (backend.Grant, error) {
+	u, ok := c.begin(r.User)
 	if !ok {
-		return backend.Grant{}, pgerr.Newf(codes.ConfigurationLimitExceeded, "user \"%s\" has as many locks as one user may have", user).
-			WithHint("The limit is max_leases_per_user in [locks] of the server config.")
+		return backend.Grant{}, backend.ErrTooManyLeases
 	}
-	grant, err := c.Acquire(ctx, scope, key, ttl)
-	c.end(u, c.idOf(scope, key), ttl, grant.Acquired, err != nil && !isUnchanged(err))
+	grant, err := acquire()
+	c.end(u, c.idOf(scope, key), r.TTL, grant, err != nil && !isUnchanged(err))
 	return grant, err
 }
 
@@ -95,6 +87,7 @@ func (c *leaseCount) acquireFor(ctx context.Context, user string, scope backend.
 func isUnchanged(err error) bool {
 	for _, certain := range []error{
 		backend.ErrUnavailable, backend.ErrOutOfResources, backend.ErrUnwritable, backend.ErrStateLost, backend.ErrMoved, backend.ErrTokensExhausted,
+		backend.ErrTooManyWaiters,
 	} {
 		if errors.Is(err, certain) {
 			return !errors.Is(err, backend.ErrInDoubt)
@@ -126,11 +119,11 @@ func (c *leaseCount) begin(user string) (*leaseUser, bool) {
 
 // end notes what became of it. One that may have been granted counts, unless the key is
 // known to be somebody's.
-func (c *leaseCount) end(u *leaseUser, id uint64, ttl time.Duration, granted, maybe bool) {
+func (c *leaseCount) end(u *leaseUser, id uint64, ttl time.Duration, grant backend.Grant, maybe bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	known := c.held[id]
-	if !granted && (!maybe || known != nil) {
+	if !grant.Acquired && (!maybe || known != nil) {
 		c.drop(u)
 		return
 	}
@@ -138,39 +131,36 @@ func (c *leaseCount) end(u *leaseUser, id uint64, ttl time.Duration, granted, ma
 		c.remove(known) // over, by the backend's clock
 	}
 	l := c.fresh()
-	*l = heldLease{user: u, id: id, until: time.Now().Add(ttl)}
+	*l = heldLease{user: u, id: id, token: grant.Token, until: time.Now().Add(ttl)}
 	c.held[id] = l
 	heap.Push(&c.ends, l)
 	c.peak = max(c.peak, len(c.held))
 }
 
-// Release implements backend.Locker.
-func (c *leaseCount) Release(ctx context.Context, scope backend.Scope, key string, token int64) (bool, error) {
-	released, err := c.Backend.Release(ctx, scope, key, token)
-	if released {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if l := c.held[c.idOf(scope, key)]; l != nil {
-			c.remove(l)
-		}
+// released notes that a lease has ended. The next holder's may be there already, who was granted it before this one's call returned.
+func (c *leaseCount) released(scope backend.Scope, key string, token int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if l := c.held[c.idOf(scope, key)]; l.has(token) {
+		c.remove(l)
 	}
-	return released, err
 }
 
-// Renew implements backend.Locker.
-func (c *leaseCount) Renew(ctx context.Context, scope backend.Scope, key string, token int64, ttl time.Duration) (bool, error) {
-	renewed, err := c.Backend.Renew(ctx, scope, key, token, ttl)
-	if renewed {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if l := c.held[c.idOf(scope, key)]; l != nil {
-			if until := time.Now().Add(ttl); until.After(l.until) {
-				l.until = until
-				heap.Fix(&c.ends, l.at)
-			}
-		}
+// has tells whether it is the lease with this token, as far as is known.
+func (l *heldLease) has(token int64) bool { return l != nil && (l.token == token || l.token == 0) }
+
+// renewed notes that a lease was renewed just now.
+func (c *leaseCount) renewed(scope backend.Scope, key string, token int64, ttl time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l := c.held[c.idOf(scope, key)]
+	if !l.has(token) {
+		return
 	}
-	return renewed, err
+	if until := time.Now().Add(ttl); until.After(l.until) {
+		l.until = until
+		heap.Fix(&c.ends, l.at)
+	}
 }
 
 // expire forgets some leases that are over, and tells whether there may be more. A call
@@ -197,6 +187,13 @@ func (c *leaseCount) forget(now time.Time) {
 	if len(c.held) <= min(c.peak/4, maxMovedLeases) {
 		c.shrink()
 	}
+}
+
+// live is how many leases there are.
+func (c *leaseCount) live() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return int64(len(c.held))
 }
 
 // shrink makes the map and the heap anew, which never become smaller by themselves.

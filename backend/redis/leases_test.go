@@ -1,7 +1,6 @@
-package sqlfuncs
+package redis
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -10,16 +9,11 @@ import (
 	"raisinproxy/backend"
 )
 
-// granting grants everything.
-type granting struct{ backend.Backend }
-
-func (granting) Acquire(context.Context, backend.Scope, string, time.Duration) (backend.Grant, error) {
-	return backend.Grant{Acquired: true}, nil
-}
-
-func (c *leaseCount) take(t *testing.T, key string, ttl time.Duration) {
+// take counts a lease that is granted.
+func (c *leaseCount) take(t *testing.T, user, key string, ttl time.Duration) {
 	t.Helper()
-	if _, err := c.acquireFor(t.Context(), "alice", backend.Scope{}, key, ttl); err != nil {
+	r := backend.Request{TTL: ttl, User: user}
+	if _, err := c.counted(backend.Scope{}, key, r, func() (backend.Grant, error) { return backend.Grant{Acquired: true}, nil }); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -27,17 +21,15 @@ func (c *leaseCount) take(t *testing.T, key string, ttl time.Duration) {
 // TestOverLeasesAreForgotten, and what stays counts on.
 func TestOverLeasesAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := NewService(granting{}, time.Hour)
-		s.LimitLeases(20_000)
-		c := s.leases
+		c := newLeaseCount(20_000)
 		for i := range 10_000 {
-			c.take(t, fmt.Sprint(i), time.Second)
+			c.take(t, "alice", fmt.Sprint(i), time.Second)
 		}
 		for i := range 10 {
-			c.take(t, fmt.Sprint("stays", i), time.Minute)
+			c.take(t, "alice", fmt.Sprint("stays", i), time.Minute)
 		}
 		<-time.After(time.Second)
-		s.ForgetOver()
+		c.forget(time.Now())
 		if len(c.held) != 10 || len(c.ends) != 10 || c.users["alice"].live != 10 {
 			t.Errorf("%d leases are known, %d of them by their end, and %d count; want 10", len(c.held), len(c.ends), c.users["alice"].live)
 		}
@@ -45,7 +37,7 @@ func TestOverLeasesAreForgotten(t *testing.T) {
 			t.Errorf("peak %d, heap of %d: the memory was not given back", c.peak, cap(c.ends))
 		}
 		<-time.After(time.Minute)
-		s.ForgetOver()
+		c.forget(time.Now())
 		if len(c.held) != 0 || len(c.users) != 0 {
 			t.Errorf("%d leases of %d users are known at the end", len(c.held), len(c.users))
 		}
@@ -56,20 +48,18 @@ func TestOverLeasesAreForgotten(t *testing.T) {
 // not refused for those that are over.
 func TestACallForgetsFewLeases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := NewService(granting{}, time.Hour)
 		const limit = 10 * forgotAtOnce
-		s.LimitLeases(limit)
-		c := s.leases
+		c := newLeaseCount(limit)
 		for i := range limit - 1 {
-			c.take(t, fmt.Sprint(i), time.Second)
+			c.take(t, "alice", fmt.Sprint(i), time.Second)
 		}
 		<-time.After(time.Second)
-		c.take(t, "first", time.Minute)
+		c.take(t, "alice", "first", time.Minute)
 		if n := len(c.held); n != limit-forgotAtOnce {
 			t.Errorf("%d leases are known after one call, want %d", n, limit-forgotAtOnce)
 		}
 		for i := range limit - 1 {
-			c.take(t, fmt.Sprint("next", i), time.Minute)
+			c.take(t, "alice", fmt.Sprint("next", i), time.Minute)
 		}
 		if n := len(c.held); n != limit {
 			t.Errorf("%d leases are known, want %d", n, limit)
@@ -80,18 +70,37 @@ func TestACallForgetsFewLeases(t *testing.T) {
 // TestAFullUserIsNotRefusedForWhatIsOver, however much of it there is.
 func TestAFullUserIsNotRefusedForWhatIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := NewService(granting{}, time.Hour)
 		const limit = 3 * forgotAtOnce
-		s.LimitLeases(limit)
+		c := newLeaseCount(limit)
 		for i := range limit {
-			if _, err := s.leases.acquireFor(t.Context(), "bob", backend.Scope{}, fmt.Sprint("bob", i), time.Second); err != nil {
+			c.take(t, "bob", fmt.Sprint("bob", i), time.Second)
+		}
+		for i := range limit {
+			c.take(t, "alice", fmt.Sprint(i), 2*time.Second)
+		}
+		<-time.After(2 * time.Second)
+		c.take(t, "alice", "after", time.Second)
+	})
+}
+
+// TestTheNextHoldersLeaseCounts: who stands in line may have the lock before the one who released it, or whose lease an
+// operator has ended, is told so.
+func TestTheNextHoldersLeaseCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newLeaseCount(1)
+		for i, user := range []string{"bob", "alice"} {
+			r := backend.Request{TTL: time.Minute, User: user}
+			granted := backend.Grant{Acquired: true, Token: int64(i + 1)}
+			if _, err := c.counted(backend.Scope{}, "k", r, func() (backend.Grant, error) { return granted, nil }); err != nil {
 				t.Fatal(err)
 			}
 		}
-		for i := range limit {
-			s.leases.take(t, fmt.Sprint(i), 2*time.Second)
+		c.renewed(backend.Scope{}, "k", 1, time.Hour)
+		c.released(backend.Scope{}, "k", 1)
+		if _, ok := c.begin("alice"); ok {
+			t.Error("the lease of alice does not count")
 		}
-		<-time.After(2 * time.Second)
-		s.leases.take(t, "after", time.Second)
+		<-time.After(time.Minute)
+		c.take(t, "alice", "other", time.Minute)
 	})
 }
