@@ -21,7 +21,7 @@ var relationQueries = []string{
 	`SELECT a.key, b.key FROM @ a JOIN @ b ON a.holder = b.holder AND a.key < b.key ORDER BY 1, 2`,
 	`SELECT a.key, b.key FROM @ a LEFT JOIN @ b ON b.token > a.token AND b.holder = 'alice' ORDER BY 1, 2`,
 	`SELECT * FROM (SELECT key, acquired_at FROM @ l) AS virtual_table ORDER BY key LIMIT 1001`,
-	`WITH l AS (SELECT * FROM @ x) SELECT DISTINCT holder, waiters, table_name FROM l ORDER BY holder`,
+	`WITH l AS (SELECT * FROM @ x) SELECT DISTINCT holder, waiters, kind FROM l ORDER BY holder`,
 	`SELECT key, 1 AS n FROM @ l UNION ALL SELECT holder, 2 FROM @ l ORDER BY 1, 2`,
 	`SELECT key || '!' AS k, upper(holder), token IS NULL, CASE WHEN waiters = 0 THEN 'free' ELSE 'busy' END, coalesce(id, '-') FROM @ l ORDER BY 1`,
 	`SELECT x.k FROM @ AS x(k, h) WHERE h <> 'alice' ORDER BY k`,
@@ -71,13 +71,13 @@ func TestRelations(t *testing.T) {
 func copyLocks(t *testing.T, from, to *pgconn.PgConn) {
 	t.Helper()
 	mustExec(t, to, `DROP TABLE IF EXISTS copied_locks; CREATE TEMP TABLE copied_locks (key text COLLATE "C", holder text COLLATE "C", token int8, acquired_at timestamptz,
-		expires_at timestamptz, waiters int8, kind text, table_name text, id text)`)
+		expires_at timestamptz, waiters int8, kind text)`)
 	all := from.ExecParams(t.Context(), "SELECT * FROM raisin_locks()", nil, nil, nil, nil).Read()
 	if all.Err != nil || len(all.Rows) != 4 {
 		t.Fatalf("%d rows, %v", len(all.Rows), all.Err)
 	}
 	for _, row := range all.Rows {
-		if err := to.ExecParams(t.Context(), "INSERT INTO copied_locks VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)", row, nil, nil, nil).Read().Err; err != nil {
+		if err := to.ExecParams(t.Context(), "INSERT INTO copied_locks VALUES ($1, $2, $3, $4, $5, $6, $7)", row, nil, nil, nil).Read().Err; err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -57,7 +57,7 @@ type Column struct {
 }
 
 // MaxColumns is the largest number of columns that a function returns.
-const MaxColumns = 9
+const MaxColumns = 8
 
 // Row is one row that a call returns, in the order of the function's columns.
 type Row [MaxColumns]datum.Datum
@@ -200,7 +200,7 @@ var Functions = []*Function{
 		Name:    "raisin_locks",
 		Comment: "Returns the locks that are held and whose keys begin with prefix; fails if there are more than max_rows.",
 		Args:    []Arg{prefixArg(), maxRowsArg()},
-		Columns: slices.Concat(lockColumns, []Column{{"table_name", datum.Text}, {"id", datum.Text}}),
+		Columns: lockColumns,
 		Set:     true,
 		list:    locks,
 	},

@@ -63,10 +63,7 @@ func (c call) names(arg int) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch most := c.service.options.MaxKeys; {
-	case len(elements) == 0:
-		return nil, pgerr.Newf(codes.InvalidParameterValue, "%s: argument \"%s\" must not be empty", c.fn.Name, a.Name)
-	case most > 0 && len(elements) > most:
+	if most := c.service.options.MaxKeys; most > 0 && len(elements) > most {
 		return nil, pgerr.Newf(codes.InvalidParameterValue, "%s: argument \"%s\" has %d elements, and the limit of this server is %d", c.fn.Name, a.Name, len(elements), most).
 			WithHint("The limit is max_keys_per_call in [locks] of the server config.")
 	}
@@ -116,9 +113,7 @@ func locks(ctx context.Context, c call) ([]Row, error) {
 	}
 	rows := make([]Row, len(leases))
 	for i, l := range leases {
-		row := &rows[i]
-		n := copy(row[:], c.lockRow(l, true))
-		row[n], row[n+1] = datum.Null, datum.Null // of the record that a lock is for
+		copy(rows[i][:], c.lockRow(l, true))
 	}
 	return rows, nil
 }

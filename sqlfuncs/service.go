@@ -108,7 +108,7 @@ func (s *Service) CallInto(ctx context.Context, row *Row, c *Caller, f *Function
 		s.counts.note(f, failed)
 		return err
 	}
-	if f.mayWait(args) {
+	if f.MayWait(args) {
 		s.counts.waiting.Add(1)
 		defer s.counts.waiting.Add(-1)
 	}
@@ -166,8 +166,8 @@ func (f *Function) checkArg(a *Arg, v datum.Datum) error {
 	return nil
 }
 
-// mayWait says whether a call may wait in line.
-func (f *Function) mayWait(args []datum.Datum) bool {
+// MayWait says whether a call with these arguments may wait in line.
+func (f *Function) MayWait(args []datum.Datum) bool {
 	for i := range f.Args {
 		if f.Args[i].MayWait(args[i]) {
 			return true

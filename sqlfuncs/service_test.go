@@ -60,6 +60,9 @@ func (r *recorder) Restock(_ context.Context, s backend.Scope, pool string, n in
 }
 
 func (r *recorder) AcquireFirst(_ context.Context, s backend.Scope, keys []string, q backend.Request) (string, backend.Grant, error) {
+	if len(keys) == 0 {
+		return "", backend.Grant{}, r.note("acquire first %v %q %v", s, keys, q)
+	}
 	return keys[0], backend.Grant{Acquired: true, Token: 7, ExpiresAt: time.UnixMilli(99)}, r.note("acquire first %v %q %v", s, keys, q)
 }
 

@@ -35,13 +35,27 @@ func (s *Store) look(id []byte, key string) (seen backend.Lease, held bool, b ba
 func (s *Store) tell(sh *shard, l *lease, key string, now time.Duration) backend.Lease {
 	seen := backend.Lease{
 		Key: key, User: l.user.named(), Token: l.token,
-		ExpiresAt: s.clock.Wall().Add(l.deadline - now).UTC(), Waiters: sh.waiters(l.key),
+		ExpiresAt: s.wallOf(l.deadline, now), Waiters: sh.waiters(l.key),
 	}
 	if l.acquired > 0 {
 		seen.AcquiredAt = time.UnixMicro(l.acquired).UTC()
 	}
 	return seen
 }
+
+// wallOf is a time of the boot clock by the wall clock. What is told of one lease is the same each time, as long as
+// the wall clock is not set: the two clocks are not read at one moment, and differ by less than clockNoise each time.
+func (s *Store) wallOf(at, now time.Duration) time.Time {
+	apart := s.clock.Wall().UnixMicro() - now.Microseconds()
+	if was := s.apart.Load(); was != 0 && max(apart-was, was-apart) < clockNoise.Microseconds() {
+		apart = was
+	} else {
+		s.apart.Store(apart)
+	}
+	return time.UnixMicro(apart + at.Microseconds()).UTC()
+}
+
+const clockNoise = time.Millisecond
 
 // waiters is how many calls stand in line for a lock.
 func (sh *shard) waiters(id string) int64 {

@@ -67,6 +67,7 @@ type Store struct {
 	maxTTL  time.Duration
 
 	maxWaiters int          // for one lock; 0: any number
+	apart      atomic.Int64 // by how many microseconds the wall clock is ahead of the boot clock, as was told last; 0: nothing was
 	left       atomic.Int64 // leases that were dropped since giveBack gave something back
 
 	backingUp atomic.Bool // a backup is being made

@@ -50,6 +50,9 @@ func NewClient(ctx context.Context, conn net.Conn, loop *Loop, machine Machine) 
 // Conn is the connection as it is now: over TLS, or polled.
 func (c *Client) Conn() net.Conn { return c.conn }
 
+// HungUp asks whether the client has gone, before anything has told so. It does not wait.
+func (c *Client) HungUp() bool { return poll.HungUp(c.conn) }
+
 // Context ends when the connection is to be given up.
 func (c *Client) Context() context.Context { return c.ctx }
 

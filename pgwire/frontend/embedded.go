@@ -1,6 +1,7 @@
 package frontend
 
 import (
+	"context"
 	"time"
 
 	"github.com/jeroenrinzema/psql-wire/codes"
@@ -148,7 +149,10 @@ func (s *embedded) RefreshSettings() {
 }
 
 // BeforeCall: the statement itself may have changed the branch.
-func (s *embedded) BeforeCall() { s.Refresh() }
+func (s *embedded) BeforeCall(ctx context.Context) (context.Context, func()) {
+	s.Refresh()
+	return ctx, func() {}
+}
 
 func (s *embedded) ReportSettings() {
 	for _, r := range s.View.Vars.TakeReports() {

@@ -2,6 +2,7 @@ package frontend
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/jeroenrinzema/psql-wire/codes"
 
 	"raisinproxy/pgwire/settings"
+	"raisinproxy/pgwire/upstream"
 	"raisinproxy/pgwire/wire"
 	"raisinproxy/planner/plan"
 	"raisinproxy/planner/rewrite"
@@ -36,6 +38,20 @@ func (s *Session) Call(f *sqlfuncs.Function, args []datum.Datum, row *sqlfuncs.R
 	if e, ok := sqlfuncs.EffectOf(&s.Caller, f, args, row); ok {
 		s.Unit.note(e)
 	}
+	return s.afterWait(ctx, f, args)
+}
+
+// afterWait looks again after a call that may have waited: what it got is given back if nobody can use it any more.
+// That the client has gone is news that may come after the lock.
+func (s *Session) afterWait(ctx context.Context, f *sqlfuncs.Function, args []datum.Datum) error {
+	switch {
+	case !s.Blocking || !f.MayWait(args):
+		return nil
+	case ctx.Err() != nil && errors.Is(context.Cause(ctx), upstream.ErrLost):
+		return upstream.ErrLost
+	case s.Client.HungUp():
+		return ErrCanceled
+	}
 	return nil
 }
 
@@ -53,7 +69,12 @@ func (s *Session) Rows(f *sqlfuncs.Function, args []datum.Datum) ([]sqlfuncs.Row
 // beforeCall looks whether a call may be made now, and how long it may take. done must be
 // called after it.
 func (s *Session) beforeCall() (ctx context.Context, done func(), err error) {
-	s.Handler.BeforeCall()
+	bound, end := s.Handler.BeforeCall(s.callCtx)
+	defer func() {
+		if err != nil {
+			end()
+		}
+	}()
 	if s.View.Text.Unsafe { // since the statement was prepared
 		return nil, nil, wire.ErrEncoding
 	}
@@ -61,10 +82,10 @@ func (s *Session) beforeCall() (ctx context.Context, done func(), err error) {
 		return nil, nil, ErrEmptyBranch
 	}
 	if s.deadline.IsZero() {
-		return s.callCtx, func() {}, nil
+		return bound, end, nil
 	}
-	ctx, cancel := context.WithDeadlineCause(s.callCtx, s.deadline, errStatementTimeout)
-	return ctx, cancel, nil
+	ctx, cancel := context.WithDeadlineCause(bound, s.deadline, errStatementTimeout)
+	return ctx, func() { cancel(); end() }, nil
 }
 
 // Info answers the session information functions.

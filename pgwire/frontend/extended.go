@@ -316,19 +316,44 @@ func (s *Session) Parameter(m *wire.Body, t datum.Type, format int16, number int
 	switch {
 	case m.Bad != nil:
 		return datum.Null, m.Bad
+	case format == wire.BinaryFormat && datum.IsTextArray(t):
+		return s.textArray(raw, t, number)
 	case format == wire.BinaryFormat && !isText(t):
 		return datum.ParseBinary(t, raw, number)
 	case format != wire.TextFormat && format != wire.BinaryFormat:
 		return datum.Null, pgerr.Newf(codes.InvalidParameterValue, "unsupported format code: %d", format)
 	}
-	text, err := s.View.Text.FromClient(raw)
+	text, err := s.textOf(raw)
 	if err != nil {
 		return datum.Null, err
 	}
-	if err := settings.ValidUTF8(text); err != nil {
+	return datum.Parse(t, text)
+}
+
+// textOf is what a client has sent as text, in UTF-8.
+func (s *Session) textOf(raw []byte) (string, error) {
+	text, err := s.View.Text.FromClient(raw)
+	if err != nil {
+		return "", err
+	}
+	return string(text), settings.ValidUTF8(text)
+}
+
+// textArray reads the binary form of an array of texts.
+func (s *Session) textArray(raw []byte, t datum.Type, number int) (datum.Datum, error) {
+	elements, err := datum.BinaryTexts(t, raw, number)
+	if err != nil {
 		return datum.Null, err
 	}
-	return datum.Parse(t, string(text))
+	for i := range elements {
+		if elements[i].Null {
+			continue
+		}
+		if elements[i].Str, err = s.textOf([]byte(elements[i].Str)); err != nil {
+			return datum.Null, err
+		}
+	}
+	return datum.OfTexts(elements), nil
 }
 
 // inParameter says in an error which parameter it is about. field is the parameter

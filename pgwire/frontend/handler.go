@@ -1,6 +1,7 @@
 package frontend
 
 import (
+	"context"
 	"time"
 
 	"raisinproxy/pgwire/drive"
@@ -44,9 +45,11 @@ type Handler interface {
 	// AnswerFailure answers an error that only the handler understands, and says whether it was one.
 	AnswerFailure(err error) bool
 
-	// RefreshSettings derives what depends on settings; BeforeCall makes sure of them amid a statement.
+	// RefreshSettings derives what depends on settings.
 	RefreshSettings()
-	BeforeCall()
+	// BeforeCall makes sure of the settings amid a statement. The context that it gives ends with the session, too, if the call may
+	// wait; end must be called after the call.
+	BeforeCall(ctx context.Context) (bound context.Context, end func())
 	// ReportSettings tells the client which settings have changed.
 	ReportSettings()
 	StatementTimeout() time.Duration

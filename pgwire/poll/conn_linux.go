@@ -107,6 +107,15 @@ func (c *Conn) OnGone(gone func()) {
 	c.want()
 }
 
+// withDescriptor lets ask use the descriptor, unless it is closed.
+func (c *Conn) withDescriptor(ask func(fd uintptr)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.fd >= 0 {
+		ask(uintptr(c.fd))
+	}
+}
+
 // wanted is what the kernel has to be asked for. The mutex is held.
 func (c *Conn) wanted() (events uint32) {
 	if c.reader != nil || c.waitsToRead != nil {

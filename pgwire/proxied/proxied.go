@@ -138,8 +138,14 @@ func (s *session) AnswerFailure(err error) bool {
 	return true
 }
 
-// BeforeCall: the settings are asked for before a statement with calls, and stay for it.
-func (s *session) BeforeCall() {}
+// BeforeCall: the settings are asked for before a statement with calls, and stay for it. A call that waits ends
+// with the upstream: nobody could use what it got.
+func (s *session) BeforeCall(ctx context.Context) (context.Context, func()) {
+	if !s.Blocking || !s.up.IsOpened() {
+		return ctx, func() {}
+	}
+	return s.up.Bind(ctx)
+}
 
 // ReportSettings: the upstream does.
 func (s *session) ReportSettings() {}

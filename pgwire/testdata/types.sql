@@ -36,8 +36,8 @@ AS $$ SELECT given($1), given($2), given($3) $$;
 CREATE FUNCTION raisin_admin_inventory_drop(pool text) RETURNS boolean LANGUAGE sql
 AS $$ SELECT given($1) <> '' $$;
 CREATE FUNCTION raisin_locks(prefix text DEFAULT '', max_rows bigint DEFAULT 10000)
-RETURNS TABLE (key text, holder text, token bigint, acquired_at timestamptz, expires_at timestamptz, waiters bigint, kind text, table_name text, id text) LANGUAGE sql
-AS $$ SELECT given($1), 'alice', given($2), now(), now(), 0::bigint, 'lease', NULL::text, NULL::text $$;
+RETURNS TABLE (key text, holder text, token bigint, acquired_at timestamptz, expires_at timestamptz, waiters bigint, kind text) LANGUAGE sql
+AS $$ SELECT given($1), 'alice', given($2), now(), now(), 0::bigint, 'lease' $$;
 CREATE FUNCTION raisin_inventory_pools(prefix text DEFAULT '', max_rows bigint DEFAULT 10000)
 RETURNS TABLE (pool text, capacity bigint, remaining bigint, reserved bigint) LANGUAGE sql
 AS $$ SELECT given($1), given($2), 7::bigint, 0::bigint $$;

@@ -56,6 +56,8 @@ type Conn struct {
 	onFailedCommit atomic.Pointer[func(*pgproto3.ErrorResponse)]
 	// wake interrupts the session's reading from its client.
 	wake func()
+	// onLost ends what the session waits for that is worth nothing without the upstream; nil: nothing.
+	onLost context.CancelCauseFunc
 
 	pump sync.WaitGroup
 }
@@ -145,6 +147,9 @@ func (c *Conn) lose(why error) {
 	if c.lost == nil {
 		c.lost = why
 	}
+	if c.onLost != nil {
+		c.onLost(ErrLost)
+	}
 	c.cond.Broadcast()
 	c.mu.Unlock()
 	if c.wake != nil {
@@ -205,6 +210,23 @@ func (c *Conn) Abandon() {
 	c.conn.Close()
 	if c.polling != nil {
 		c.lose(errors.Join(ErrLost, net.ErrClosed)) // the loop tells nothing of what was closed here
+	}
+}
+
+// Bind gives a context that ends with ctx, and with the upstream: then ErrLost is its cause. One is bound at a time, until
+// end is called.
+func (c *Conn) Bind(ctx context.Context) (bound context.Context, end func()) {
+	bound, cancel := context.WithCancelCause(ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.onLost = cancel; c.lost != nil {
+		cancel(ErrLost)
+	}
+	return bound, func() {
+		c.mu.Lock()
+		c.onLost = nil
+		c.mu.Unlock()
+		cancel(nil)
 	}
 }
 

@@ -38,8 +38,8 @@ AS $$ SELECT jsonb_build_object('acquired', true, 'key', $1, 'token', 1795967949
 CREATE FUNCTION scalar.raisin_inventory_claim(pool text, n bigint, capacity bigint) RETURNS jsonb LANGUAGE sql
 AS $$ SELECT jsonb_build_object('claimed', true, 'remaining', $3 - $2) $$;
 CREATE OR REPLACE FUNCTION public.raisin_locks(prefix text DEFAULT '', max_rows bigint DEFAULT 10000)
-RETURNS TABLE (key text, holder text, token bigint, acquired_at timestamptz, expires_at timestamptz, waiters bigint, kind text, table_name text, id text) VOLATILE LANGUAGE sql
-AS $$ SELECT k, NULL, octet_length(k), '2000-01-01 00:00+00'::timestamptz + octet_length(k) * interval '1 microsecond', '2000-01-01 00:00+00'::timestamptz + octet_length(k) * interval '1 microsecond', octet_length(k), NULL, NULL, NULL
+RETURNS TABLE (key text, holder text, token bigint, acquired_at timestamptz, expires_at timestamptz, waiters bigint, kind text) VOLATILE LANGUAGE sql
+AS $$ SELECT k, NULL, octet_length(k), '2000-01-01 00:00+00'::timestamptz + octet_length(k) * interval '1 microsecond', '2000-01-01 00:00+00'::timestamptz + octet_length(k) * interval '1 microsecond', octet_length(k), NULL
 FROM unnest(ARRAY['k1', 'a"b', 'c\d', '{e,f}', 'NULL', '', ' g ', '''h''', E'i\nj', 'schön 中']) k $$;
 `
 

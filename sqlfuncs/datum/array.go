@@ -1,6 +1,7 @@
 package datum
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"strconv"
@@ -41,6 +42,63 @@ func OfTexts(elements []Datum) Datum {
 	}
 	b.WriteByte('}')
 	return OfText(b.String())
+}
+
+// textElements are the types of the elements of arrays of texts.
+var textElements = map[Type]Type{TextArray: Text, VarcharArray: Varchar, NameArray: Name}
+
+// IsTextArray says whether a type is an array of texts.
+func IsTextArray(t Type) bool { return textElements[t] != Invalid }
+
+// BinaryTexts takes the binary form of an array of texts apart, which parameter number param (from 1) has. What its bytes mean
+// is for the caller to find out. It fails as PostgreSQL's array_recv does, and refuses several dimensions.
+func BinaryTexts(t Type, b []byte, param int) ([]Datum, error) {
+	short := pgerr.Newf(codes.ProtocolViolation, "insufficient data left in message")
+	malformed := pgerr.Newf(codes.InvalidBinaryRepresentation, "incorrect binary data format in bind parameter %d", param)
+	number := func() (n int32) {
+		if len(b) < 4 {
+			b = nil
+			return -2
+		}
+		n = int32(binary.BigEndian.Uint32(b))
+		b = b[4:]
+		return n
+	}
+	dimensions, flags, element := number(), number(), Type(number())
+	switch want := textElements[t]; {
+	case b == nil:
+		return nil, short
+	case dimensions < 0 || flags != 0 && flags != 1:
+		return nil, malformed
+	case element != want:
+		return nil, pgerr.Newf(codes.DatatypeMismatch, "binary data has array element type %d (%s) instead of expected %d (%s)", element, element, want, want)
+	case dimensions > 1:
+		return nil, pgerr.Newf(codes.FeatureNotSupported, "an array of %d dimensions is not supported: it must have one dimension", dimensions)
+	case dimensions == 0 && len(b) == 0:
+		return nil, nil
+	}
+	count := number()
+	if number(); b == nil { // where its subscripts begin
+		return nil, short
+	}
+	var elements []Datum
+	for range count {
+		switch length := number(); {
+		case b == nil:
+			return nil, short
+		case length == -1:
+			elements = append(elements, Null)
+		case length < 0 || int(length) > len(b):
+			return nil, malformed
+		default:
+			elements = append(elements, OfText(string(b[:length])))
+			b = b[length:]
+		}
+	}
+	if count < 0 || len(b) != 0 {
+		return nil, malformed
+	}
+	return elements, nil
 }
 
 // QuoteElement quotes what would not be read back in an array.

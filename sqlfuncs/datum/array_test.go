@@ -1,6 +1,7 @@
 package datum
 
 import (
+	"encoding/binary"
 	"errors"
 	"slices"
 	"strings"
@@ -90,6 +91,50 @@ func TestTextElementsAreThoseOfPgtype(t *testing.T) {
 		}
 		if !slices.Equal(texts, want) {
 			t.Errorf("%s: %q, want %q", text, texts, want)
+		}
+	}
+}
+
+// TestBinaryTexts: the answers are those of PostgreSQL 15 to the same bytes.
+func TestBinaryTexts(t *testing.T) {
+	int4 := func(numbers ...int32) (b []byte) {
+		for _, n := range numbers {
+			b = binary.BigEndian.AppendUint32(b, uint32(n))
+		}
+		return b
+	}
+	one := func(element int32, text string) []byte {
+		return append(int4(1, 0, element, 1, 1, int32(len(text))), text...)
+	}
+	for name, test := range map[string]struct {
+		b    []byte
+		want []Datum
+		code string
+	}{
+		"one":                 {one(25, "a b"), []Datum{OfText("a b")}, ""},
+		"none":                {int4(0, 0, 25), nil, ""},
+		"empty and NULL":      {int4(1, 1, 25, 2, 1, 0, -1), []Datum{OfText(""), Null}, ""},
+		"other bounds":        {append(int4(1, 0, 25, 1, -5, 1), 'x'), []Datum{OfText("x")}, ""},
+		"of integers":         {append(int4(1, 0, 23, 1, 1, 4), 0, 0, 0, 7), nil, "42804"},
+		"of varchar":          {one(1043, "a"), nil, "42804"},
+		"two dimensions":      {int4(2, 0, 25, 1, 1, 1, 1, 0), nil, "0A000"},
+		"nothing":             {nil, nil, "08P01"},
+		"a header cut off":    {int4(1, 0), nil, "08P01"},
+		"strange flags":       {int4(1, 2, 25, 0, 1), nil, "22P03"},
+		"negative dimensions": {int4(-1, 0, 25), nil, "22P03"},
+		"negative count":      {int4(1, 0, 25, -1, 1), nil, "22P03"},
+		"an element cut off":  {int4(1, 0, 25, 1, 1, 5), nil, "22P03"},
+		"a negative length":   {int4(1, 0, 25, 1, 1, -2), nil, "22P03"},
+		"fewer than counted":  {int4(1, 0, 25, 2_000_000_000, 1, 0), nil, "08P01"},
+		"more than counted":   {append(one(25, "a"), 0), nil, "22P03"},
+	} {
+		got, err := BinaryTexts(TextArray, test.b, 1)
+		code := ""
+		if e, ok := errors.AsType[*pgerr.Error](err); ok {
+			code = string(e.Code)
+		}
+		if code != test.code || !slices.Equal(got, test.want) {
+			t.Errorf("%s: %+v, %v; want %+v, SQLSTATE %q", name, got, err, test.want, test.code)
 		}
 	}
 }
