@@ -28,4 +28,5 @@ local ticket, left = queue.offer(earliest, proxy)
 if ticket == false then return {'MORE', now} end
 if not ticket then return {'WAIT', now, queue.ms_until(earliest), tickets()} end
 if queue.proxy_of(ticket) == proxy then return {'OFFER', now, digits(left / 1000), tickets(), ticket} end
-return {'WAIT', now, digits(left / 1000), tickets()}
+-- Another proxy takes the lock in a moment: when its lease ends is to be known before that may be over.
+return {'WAIT', now, digits(math.min(left / 1000, 100)), tickets()}
