@@ -116,15 +116,15 @@ func (j *journal) putLease(id []byte, l *leaseRecord) (*group, error) {
 	return g, nil
 }
 
-// eraseLease removes the record of a lease.
-func (j *journal) eraseLease(id string) (*group, error) {
+// erase removes a record. prefix says what it is of.
+func (j *journal) erase(prefix byte, id string) (*group, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	g, err := j.join()
 	if err != nil {
 		return nil, err
 	}
-	j.key = append(append(j.key[:0], leasePrefix), id...)
+	j.key = append(append(j.key[:0], prefix), id...)
 	_ = g.batch.Delete(j.key, nil)
 	return g, nil
 }
@@ -140,19 +140,6 @@ func (j *journal) putPool(id []byte, p pool) (*group, error) {
 	j.key = append(append(j.key[:0], poolPrefix), id...)
 	j.value = appendPool(j.value[:0], p)
 	_ = g.batch.Set(j.key, j.value, nil)
-	return g, nil
-}
-
-// erasePool removes the record of a pool.
-func (j *journal) erasePool(id []byte) (*group, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	g, err := j.join()
-	if err != nil {
-		return nil, err
-	}
-	j.key = append(append(j.key[:0], poolPrefix), id...)
-	_ = g.batch.Delete(j.key, nil)
 	return g, nil
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // A pool is a count of units, never below zero. Its shard's mutex guards it. It
-// lives as long as the store: a pool that went away would be sold once more.
+// lives as long as the store, unless an operator drops it: a pool that went away would be sold once more.
 type pool struct {
 	remaining int64
 	capacity  int64 // of its first claim, or unknownCapacity

@@ -124,7 +124,7 @@ func (sh *shard) recordEnd(l *lease) error {
 	if sh.journal == nil {
 		return nil
 	}
-	return sh.wrote(sh.journal.eraseLease(l.key))
+	return sh.wrote(sh.journal.erase(leasePrefix, l.key))
 }
 
 func (sh *shard) recordPool(id []byte, p pool) error {
@@ -138,7 +138,7 @@ func (sh *shard) recordNoPool(id []byte) error {
 	if sh.journal == nil {
 		return nil
 	}
-	return sh.wrote(sh.journal.erasePool(id))
+	return sh.wrote(sh.journal.erase(poolPrefix, string(id)))
 }
 
 func (sh *shard) wrote(g *group, err error) error {

@@ -79,7 +79,7 @@ var inprocess = &suite{
 		{"too many leases are cut off", "list.go", "\t\t\t\treturn backend.ErrTooManyRows\n\t\t\t}\n\t\t\tfound = append(found, s.tell", "\t\t\t\treturn nil\n\t\t\t}\n\t\t\tfound = append(found, s.tell", "TestConformance$/seeing"},
 		{"an evicted lock is not handed on", "operator.go", "if b, err = s.end(sh, l); err != nil {", "sh.remove(l)\n\tif b = sh.changed(); err != nil {", "TestConformance$/operator"},
 		{"a dropped pool counts", "operator.go", "\tdelete(sh.pools, string(id))\n\ts.tenants.giveBack(tenantOf(id))\n", "\tdelete(sh.pools, string(id))\n", "TestConformance$/limit"},
-		{"a dropped pool is back after a restart", "shard.go", "return sh.wrote(sh.journal.erasePool(id))", "return nil", "TestHoldersGoOn"},
+		{"a dropped pool is back after a restart", "shard.go", "return sh.wrote(sh.journal.erase(poolPrefix, string(id)))", "return nil", "TestHoldersGoOn"},
 		{"a pool that was set is not written", "operator.go", "if err := sh.recordPool(id, next); err != nil {", "if err := error(nil); err != nil {", "TestHoldersGoOn"},
 		{"a pool forgets its capacity", "record.go", "return appendInt(appendInt(buf, p.remaining), p.capacity)", "return appendInt(buf, p.remaining)", "TestHoldersGoOn"},
 
@@ -156,7 +156,7 @@ var inprocess = &suite{
 		{"ceiling not read", "recovery.go", "s.tokens.last.Store(r.ceiling)", "", "TestCrashAtAnyPoint"},
 		{"ceiling a day ahead", "journal.go", "token + tokenLead", "token + 8640*tokenLead", "TestRestartsDoNotUseUpTokens"},
 		{"grants not written", "shard.go", "return sh.wrote(sh.journal.putLease(id, l))", "return nil", "TestAnswersWaitForWhatTheyRestOn"},
-		{"releases not written", "shard.go", "return sh.wrote(sh.journal.eraseLease(l.key))", "return nil", "TestAnswersWaitForWhatTheyRestOn"},
+		{"releases not written", "shard.go", "return sh.wrote(sh.journal.erase(leasePrefix, l.key))", "return nil", "TestAnswersWaitForWhatTheyRestOn"},
 		{"pools not written", "shard.go", "return sh.wrote(sh.journal.putPool(id, p))", "return nil", "TestAnswersWaitForWhatTheyRestOn"},
 		{"renewals not written", "lease.go", "if err := sh.recordLease(id, &record); err != nil {\n\t\t\treturn false", "if err := error(nil); err != nil || record.ttl < 0 {\n\t\t\treturn false", "TestAnswersWaitForWhatTheyRestOn"},
 		{"claims not written", "pool.go", "if err := sh.recordPool(id, pool{remaining: left, capacity: p.capacity}); err != nil {", "if err := error(nil); err != nil {", "TestAnswersWaitForWhatTheyRestOn"},
