@@ -55,10 +55,12 @@ func (s *setCompiler) compile(n *pg_query.SelectStmt) *pgerr.Error {
 	return nil
 }
 
-// made are the calls of the query that was compiled, in its order.
+// made are the calls of the query that was compiled, in its order. The query lets go of the parse tree: plans are kept.
 func (s *setCompiler) made(query *catalog.Query) (calls []*expr.Call) {
-	for _, set := range query.Sets {
+	for i := range query.Sets {
+		set := &query.Sets[i]
 		call := s.calls[set.Call]
+		set.Call = nil
 		if call == nil { // the relation of that name
 			call = &expr.Call{Func: set.Func}
 			for i := range set.Func.Args {
