@@ -35,6 +35,9 @@ type Harness struct {
 	// Limited is New for a store in which a tenant may have MaxPools pools, a user
 	// MaxLeases leases, and a lock MaxWaiters that wait for it.
 	Limited func(t *testing.T) Env
+	// Restarts says that Advance restarts the store, which ends every wait: cases of waits that last over one do
+	// not belong to the suite then.
+	Restarts bool
 }
 
 // The limits of a Harness.Limited.
@@ -62,14 +65,16 @@ type Env struct {
 	// Now alone. nil: it cannot be done, and NoStepWall says why.
 	StepWall   func(d time.Duration)
 	NoStepWall string
-	// Restarts says that Advance restarts the store, which ends every wait.
-	Restarts bool
 }
 
 // Run checks that a backend keeps the contract of the package backend.
 func Run(t *testing.T, h Harness) {
 	if h.Unit < 4*time.Millisecond || h.New == nil || h.Limited == nil {
 		t.Fatal("backendtest: the harness needs a Unit of at least 4 ms, New and Limited")
+	}
+	queue, limits := queueCases, slices.Concat(limitCases, operatorLimitCases)
+	if !h.Restarts {
+		queue, limits = slices.Concat(queue, lastingCases), slices.Concat(limits, lastingLimitCases)
 	}
 	limited := h
 	limited.New = h.Limited
@@ -80,13 +85,13 @@ func Run(t *testing.T, h Harness) {
 	}{
 		{"lock", lockCases, h},
 		{"holder", holderCases, h},
-		{"queue", queueCases, h},
+		{"queue", queue, h},
 		{"seeing", seeingCases, h},
 		{"operator", operatorCases, h},
 		{"first", firstCases, h},
 		{"token", tokenCases, h},
 		{"inventory", inventoryCases, h},
-		{"limit", slices.Concat(limitCases, operatorLimitCases), limited},
+		{"limit", limits, limited},
 		{"names", nameCases, h},
 		{"concurrent", concurrentCases, h},
 		{"life", lifeCases, h},

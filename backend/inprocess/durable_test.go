@@ -142,7 +142,7 @@ func TestConformanceOverRestarts(t *testing.T) {
 					m.limit = limit
 					r := &restarting{Store: m.open(t)}
 					env := m.env(r.Store)
-					env.Clients, env.Restarts = []backend.Backend{r}, true
+					env.Clients = []backend.Backend{r}
 					env.Advance = func(d time.Duration) {
 						m.clock.Advance(d)
 						r.mu.Lock()
@@ -159,7 +159,7 @@ func TestConformanceOverRestarts(t *testing.T) {
 					return env
 				}
 			}
-			backendtest.Run(t, backendtest.Harness{Unit: time.Second, New: env(Options{}), Limited: env(limited)})
+			backendtest.Run(t, backendtest.Harness{Unit: time.Second, New: env(Options{}), Limited: env(limited), Restarts: true})
 		})
 	}
 }
